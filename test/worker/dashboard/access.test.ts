@@ -11,9 +11,9 @@ import { getAuth } from "../../../src/services/sign-in/auth-loader.ts";
 import { NOT_PAGES, PAGES } from "../../browser/support/pages.ts";
 import { newModel } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
+import type { DashboardRoute } from "../support/dashboard-route.ts";
 import {
   DASHBOARD_ROUTES,
-  type DashboardRoute,
   MEMBER_ROUTES,
   ORGANIZATION_ROUTES,
 } from "../support/dashboard-routes.ts";
@@ -27,8 +27,9 @@ import {
   newEndedSessions,
   newOperator,
 } from "../support/dashboard-users.ts";
-import { callEndpoint, ENDPOINT_ACCESS, OPERATOR_ENDPOINTS } from "../support/endpoint-access.ts";
+import { callEndpoint, ENDPOINT_ACCESS } from "../support/endpoint-access.ts";
 import { eventually } from "../support/eventually.ts";
+import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
 import type { RouteParameters } from "../support/route-parameters.ts";
 import { everything } from "../support/state.ts";
 import { Visitor } from "../support/visitor.ts";

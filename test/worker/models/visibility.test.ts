@@ -13,8 +13,6 @@ import {
   callEndpoint,
   ENDPOINT_ACCESS,
   type EndpointAccess,
-  OPERATOR_ENDPOINTS,
-  statusFor,
 } from "../support/endpoint-access.ts";
 import {
   newConversation,
@@ -24,8 +22,10 @@ import {
 } from "../support/endpoint-places.ts";
 import { insertExample } from "../support/examples.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
+import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
 import { newOrganization, setRole, setShare } from "../support/organizations.ts";
 import { sweep } from "../support/queues.ts";
+import { statusFor } from "../support/role-rules.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { setVariable } from "../support/variables.ts";
 import {

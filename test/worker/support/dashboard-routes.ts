@@ -1,18 +1,15 @@
 /** Every page and action of the dashboard, its audience and its parameters. */
 import { env } from "cloudflare:workers";
 import { addressIn, ORGANIZATION } from "../../../src/dashboard/addresses.ts";
-import type { Role } from "../../../src/protocol/organization.ts";
-import type { DashboardUser } from "./dashboard-users.ts";
+import { type DashboardRoute, operators } from "./dashboard-route.ts";
 import { newExample, newPinnable, newShownExample } from "./examples.ts";
+import { FLEET_ROUTES } from "./fleet-routes.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import {
   MODEL,
   newAvatar,
-  newDrainedRunner,
   newEndedRun,
-  newestId,
   newFormerUsername,
-  newHardware,
   newInvitation,
   newJoining,
   newOperatorPlace,
@@ -23,7 +20,6 @@ import {
   newPlaceWithin,
   newPushed,
   newRun,
-  newRunnerPlace,
   newSession,
   newShare,
   newSharing,
@@ -31,7 +27,6 @@ import {
   newShownSharing,
   newShownVariable,
   newShownVersion,
-  newStoppedRunner,
   newSuspended,
   newToken,
   newTokenOfUser,
@@ -42,43 +37,15 @@ import {
   newWebhookEndpoint,
   newWholeUpload,
   PNG,
-  type RouteParameters,
   TOKEN,
   VARIABLE,
   webhooksOf,
 } from "./route-parameters.ts";
 import { PASSWORD, signedUp } from "./visitor.ts";
-import { DIGEST, newRunnerToken, unique } from "./world.ts";
-
-type Form = Record<string, string | File>;
-
-export interface DashboardRoute {
-  /** `each`: every signed-in user has their own. `owner`: only the owner of what the path names. */
-  audience: "everybody" | "each" | "owner" | "operators";
-  /** Creates the resource that the path names. */
-  parameters?: (person: DashboardUser) => Promise<RouteParameters>;
-  /** The lowest role in an organization whose route it is, by default `member`. */
-  role?: Role;
-  /** Creates a public resource instead: others may view it, but not change it. */
-  publicParameters?: (person: DashboardUser) => Promise<RouteParameters>;
-  form?: (place: RouteParameters, person: DashboardUser) => Form;
-  /** The body of a request that only client code sends, in place of a form. */
-  json?: (place: RouteParameters) => object;
-  /** The status for its audience: by default 200 for a page, 303 for an action. */
-  status?: number;
-  /** The status without a session: by default 303 to the login for a page, 401 for an action. */
-  anonymousStatus?: number;
-  /** The route ends the session or account, so it gets a user of its own. */
-  endsSession?: true;
-  /** The action changes nothing that tests can see. */
-  changesNothing?: true;
-  /** Reads state that is not in the database. */
-  readState?: (place: RouteParameters, person: DashboardUser) => Promise<unknown>;
-}
+import { DIGEST, unique } from "./world.ts";
 
 const open: DashboardRoute = { audience: "everybody", anonymousStatus: 200 };
 const each: DashboardRoute = { audience: "each" };
-const operators: DashboardRoute = { audience: "operators" };
 
 const SECURITY = "/account/security";
 const ONE_MODEL = "/models/:owner/:name";
@@ -371,41 +338,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     status: 200,
   },
 
-  "GET /fleet": operators,
-  "GET /fleet/runners/:id": { ...operators, parameters: newRunnerPlace },
-  "GET /fleet/runners/:id/log": { ...operators, parameters: newRunnerPlace },
-  "GET /fleet/runners/:id/log.txt": { ...operators, parameters: newRunnerPlace },
-  // The log is requested and kept in memory only: test/worker/runners/runner-log.test.ts.
-  "POST /fleet/runners/:id/log": {
-    ...operators,
-    parameters: newRunnerPlace,
-    changesNothing: true,
-  },
-  "POST /fleet/runners/:id/drain": { ...operators, parameters: newRunnerPlace },
-  "POST /fleet/runners/:id/resume": { ...operators, parameters: newDrainedRunner },
-  "POST /fleet/runners/:id/remove": { ...operators, parameters: newStoppedRunner },
-  "GET /fleet/tokens": operators,
-  "POST /fleet/tokens": {
-    ...operators,
-    status: 200,
-    form: () => ({ name: "rack", hardware: "cpu" }),
-  },
-  "POST /fleet/tokens/:id/revoke": {
-    ...operators,
-    parameters: () => newRunnerToken("cpu").then(() => newestId("runner_tokens")),
-  },
-  "GET /fleet/hardware": operators,
-  "POST /fleet/hardware": {
-    ...operators,
-    form: () => ({ identifier: unique("hw"), name: "Box" }),
-  },
-  "GET /fleet/hardware/:identifier": { ...operators, parameters: newHardware },
-  "POST /fleet/hardware/:identifier": {
-    ...operators,
-    parameters: newHardware,
-    form: () => ({ name: "Another box" }),
-  },
-  "POST /fleet/hardware/:identifier/delete": { ...operators, parameters: newHardware },
+  ...FLEET_ROUTES,
 
   "GET /predictions": each,
   [`GET ${RUN}`]: ownRun,

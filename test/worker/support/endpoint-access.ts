@@ -1,6 +1,5 @@
 /** The table of permissions: every endpoint, and its status for each kind of caller. */
 import type { Scope } from "../../../src/protocol/operator.ts";
-import { ROLES, type Role } from "../../../src/protocol/organization.ts";
 import { VERSION } from "./catalogue.ts";
 import type { Client } from "./client.ts";
 import { WEBHOOK_ENDPOINTS } from "./endpoints.ts";
@@ -332,90 +331,6 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   },
   [`DELETE ${ORGANIZATION}/tokens/:token_id`]: own(["write"], [401, 404, 404, 403, 403]),
   [`DELETE ${ORGANIZATION}`]: own(["write"], MEMBERS_ONLY),
-};
-
-interface RoleRule {
-  endpoints: RegExp;
-  /** The lowest role that may call them. Null: tokens of an organization may not. */
-  least: Role | null;
-  /** The status for other roles. */
-  refused: 403 | 404;
-  /** The status for those that may, where the owner of an account gets another. */
-  status?: number;
-}
-
-/** The roles that may call each endpoint, for what another maker of the organization has made. The first rule counts. */
-const ROLE_RULES: RoleRule[] = [
-  // The signature replaces the token.
-  { endpoints: /\/parts\//, least: "member", refused: 403 },
-  {
-    endpoints: /:(?:prediction|upload|source|response|conversation)_id/,
-    ...{ least: "developer", refused: 404 },
-  },
-  { endpoints: /collaborators/, least: "admin", refused: 403 },
-  {
-    endpoints: /webhook-endpoints|\/usage$|\/variables|^POST \/v1\/models$/,
-    ...{ least: "developer", refused: 403 },
-  },
-  { endpoints: /^POST \/v1\/(?:user\/)?organizations$/, least: null, refused: 403 },
-  { endpoints: /^PATCH \/v1\/user$|\/export$/, least: "admin", refused: 403 },
-  { endpoints: /^PUT .*\/members/, least: "owner", refused: 403 },
-  { endpoints: /^DELETE .*\/members/, least: "admin", refused: 403, status: 200 },
-  { endpoints: /\/invitations|^PATCH .*:organization$/, least: "admin", refused: 403 },
-  { endpoints: /^DELETE .*:organization$/, least: "owner", refused: 403 },
-  { endpoints: /\/v1\/organizations|^GET|\/predictions$/, least: "member", refused: 403 },
-  { endpoints: /:model_name/, least: "developer", refused: 403 },
-  { endpoints: /./, least: "member", refused: 403 },
-];
-
-/** Returns the status of an endpoint for a token of an organization with this role. */
-export function statusFor(role: Role, key: string, { hidden }: EndpointAccess): number {
-  const rule = ROLE_RULES.find(({ endpoints }) => endpoints.test(key));
-  if (!rule?.least || ROLES.indexOf(role) < ROLES.indexOf(rule.least)) return rule?.refused ?? 0;
-  return rule.status ?? hidden[2];
-}
-
-/** Endpoints for operators only, with the operator's status where a call is refused for another reason. */
-export const OPERATOR_ENDPOINTS: Record<
-  string,
-  Pick<EndpointAccess, "body"> & { status?: number }
-> = {
-  "POST /v1/operator/organizations": {
-    body: ({ lead }) => ({ username: unique("org"), owner: lead }),
-  },
-  "PUT /v1/operator/organizations/:organization/owners/:username": {},
-  "POST /v1/operator/users": { body: () => ({ username: unique("user") }) },
-  "DELETE /v1/operator/usernames/:username": {},
-  "PUT /v1/operator/users/:username/suspension": {},
-  "DELETE /v1/operator/users/:username/suspension": {},
-  "GET /v1/operator/users/:username/tokens": {},
-  "GET /v1/operator/users/:username/predictions/:prediction_id": {},
-  "GET /v1/operator/users/:username/predictions/:prediction_id/explain": {},
-  "GET /v1/operator/predictions/:prediction_id": {},
-  "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
-  "DELETE /v1/operator/tokens/:token_id": {},
-  "GET /v1/operator/runner_tokens": {},
-  "POST /v1/operator/runner_tokens": { body: () => ({ name: "rack", hardware: ["cpu"] }) },
-  "DELETE /v1/operator/runner_tokens/:token_id": {},
-  "PUT /v1/operator/categories/:slug": { body: () => ({ name: "Weather" }) },
-  "DELETE /v1/operator/categories/:slug": {},
-  "PUT /v1/operator/hardware/:identifier": { body: () => ({ name: "Box" }) },
-  "DELETE /v1/operator/hardware/:identifier": {},
-  "GET /v1/operator/runners": {},
-  "GET /v1/operator/runners/:runner_id": {},
-  "GET /v1/operator/runners/:runner_id/history": {},
-  "GET /v1/operator/runners/:runner_id/events": {},
-  "GET /v1/operator/runners/:runner_id/log": {},
-  "POST /v1/operator/runners/:runner_id/log": {},
-  "POST /v1/operator/runners/:runner_id/:action": { body: () => ({}) },
-  "DELETE /v1/operator/runners/:runner_id": {},
-  "GET /v1/operator/queues": {},
-  "GET /v1/operator/backups": {},
-  "POST /v1/operator/backups": {},
-  "GET /v1/operator/backups/:backup_id/parts/:part_number": {},
-  // The part belongs to no backup, and the deployment is not empty.
-  "PUT /v1/operator/backups/:backup_id/parts/:part_number": { body: () => ({}), status: 409 },
-  "POST /v1/operator/backups/:backup_id/restore": { status: 409 },
 };
 
 export interface EndpointCall extends Pick<EndpointAccess, "body" | "query"> {

@@ -1,8 +1,9 @@
-/** Organizations with members and their tokens, written as rows. */
+/** Organizations with members and their tokens, written as rows; and shares of models. */
 import { env } from "cloudflare:workers";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
-import type { Role, ShareLevel } from "../../../src/protocol/organization.ts";
+import type { Collaborator, Role, ShareLevel } from "../../../src/protocol/organization.ts";
 import { forgetTokens } from "../../../src/services/access/authentication.ts";
+import type { Page } from "../../../src/services/pagination.ts";
 import { run } from "./accounts.ts";
 import type { Client } from "./client.ts";
 import { newClient, newUser, newWorld, type World, type WorldOptions } from "./world.ts";
@@ -83,3 +84,19 @@ export async function setShare(
   const adding = "INSERT OR REPLACE INTO collaborators VALUES (?, ?, ?, 0)";
   await (level === undefined ? run(removing, ...ids) : run(adding, ...ids, level));
 }
+
+export interface Named {
+  username: string;
+}
+
+export const pathOf = (model: string, account = "") =>
+  `/v1/models/${model}/collaborators${account && `/${account}`}`;
+
+export const share = (by: Client, model: string, { username }: Named, level: ShareLevel) =>
+  by.json<Collaborator & { detail: string }>("PUT", pathOf(model, username), { level });
+
+export const unshare = (by: Client, model: string, { username }: Named) =>
+  by.json<{ detail: string }>("DELETE", pathOf(model, username));
+
+export const listed = async (by: Client, model: string) =>
+  (await by.ok<Page<Collaborator>>("GET", pathOf(model))).items;

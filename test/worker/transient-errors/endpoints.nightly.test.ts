@@ -18,7 +18,6 @@ import {
   ENDPOINT_ACCESS,
   type EndpointAccess,
   type EndpointCall,
-  OPERATOR_ENDPOINTS,
   type PathParameters,
 } from "../support/endpoint-access.ts";
 import {
@@ -34,6 +33,7 @@ import { uploaded } from "../support/files.ts";
 import { registered } from "../support/fleet.ts";
 import { inAccount } from "../support/objects.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
+import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
 import { newOrganization, setRole, setShare } from "../support/organizations.ts";
 import { advance } from "../support/time.ts";
 import { setVariable } from "../support/variables.ts";

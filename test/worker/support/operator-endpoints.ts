@@ -1,0 +1,46 @@
+/** The endpoints of operators, as the table of permissions has those of users. */
+import type { EndpointAccess } from "./endpoint-access.ts";
+import { unique } from "./world.ts";
+
+/** Endpoints for operators only, with the operator's status where a call is refused for another reason. */
+export const OPERATOR_ENDPOINTS: Record<
+  string,
+  Pick<EndpointAccess, "body"> & { status?: number }
+> = {
+  "POST /v1/operator/organizations": {
+    body: ({ lead }) => ({ username: unique("org"), owner: lead }),
+  },
+  "PUT /v1/operator/organizations/:organization/owners/:username": {},
+  "POST /v1/operator/users": { body: () => ({ username: unique("user") }) },
+  "DELETE /v1/operator/usernames/:username": {},
+  "PUT /v1/operator/users/:username/suspension": {},
+  "DELETE /v1/operator/users/:username/suspension": {},
+  "GET /v1/operator/users/:username/tokens": {},
+  "GET /v1/operator/users/:username/predictions/:prediction_id": {},
+  "GET /v1/operator/users/:username/predictions/:prediction_id/explain": {},
+  "GET /v1/operator/predictions/:prediction_id": {},
+  "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
+  "DELETE /v1/operator/tokens/:token_id": {},
+  "GET /v1/operator/runner_tokens": {},
+  "POST /v1/operator/runner_tokens": { body: () => ({ name: "rack", hardware: ["cpu"] }) },
+  "DELETE /v1/operator/runner_tokens/:token_id": {},
+  "PUT /v1/operator/categories/:slug": { body: () => ({ name: "Weather" }) },
+  "DELETE /v1/operator/categories/:slug": {},
+  "PUT /v1/operator/hardware/:identifier": { body: () => ({ name: "Box" }) },
+  "DELETE /v1/operator/hardware/:identifier": {},
+  "GET /v1/operator/runners": {},
+  "GET /v1/operator/runners/:runner_id": {},
+  "GET /v1/operator/runners/:runner_id/history": {},
+  "GET /v1/operator/runners/:runner_id/events": {},
+  "GET /v1/operator/runners/:runner_id/log": {},
+  "POST /v1/operator/runners/:runner_id/log": {},
+  "POST /v1/operator/runners/:runner_id/:action": { body: () => ({}) },
+  "DELETE /v1/operator/runners/:runner_id": {},
+  "GET /v1/operator/queues": {},
+  "GET /v1/operator/backups": {},
+  "POST /v1/operator/backups": {},
+  "GET /v1/operator/backups/:backup_id/parts/:part_number": {},
+  // The part belongs to no backup, and the deployment is not empty.
+  "PUT /v1/operator/backups/:backup_id/parts/:part_number": { body: () => ({}), status: 409 },
+  "POST /v1/operator/backups/:backup_id/restore": { status: 409 },
+};
