@@ -1,5 +1,6 @@
 /** The API: the middleware of every request, and the list of route groups. */
 import { methodNotAllowed } from "hono/method-not-allowed";
+import { isDocs } from "./dashboard/docs/contents.ts";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
 import { REPLICATE_PATH } from "./domain/replicate/prediction.ts";
 import { conventionResponse, errorResponse, ProblemError } from "./errors/errors.ts";
@@ -7,6 +8,7 @@ import { openAiProblem } from "./errors/openai.ts";
 import { isRegistryRequest } from "./errors/registry.ts";
 import { isReplicateRequest } from "./errors/replicate.ts";
 import { requestBody } from "./middleware/body.ts";
+import { requireSender } from "./middleware/closed.ts";
 import { responseHeaders, separateFilesOrigin } from "./middleware/response-headers.ts";
 import { exportRoutes } from "./routes/accounts/export.ts";
 import { organizationRoutes } from "./routes/accounts/organizations.ts";
@@ -45,7 +47,7 @@ import { replicatePredictionRoutes } from "./routes/replicate/predictions.ts";
 import { router } from "./routes/router.ts";
 import { fleetRoutes, runnerHistoryRoutes } from "./routes/runners/fleet.ts";
 import { runnerRoutes } from "./routes/runners/runner.ts";
-import { assetRoutes, mountOpenapi, securityRoutes } from "./routes/site.ts";
+import { assetRoutes, healthRoutes, mountOpenapi, securityRoutes } from "./routes/site.ts";
 import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
 import { webhookEndpointRoutes } from "./routes/webhooks/endpoints.ts";
 import { getServices } from "./services/services.ts";
@@ -57,7 +59,8 @@ const api = router({ getPath: routePath })
     c.set("services", getServices(c.env));
     await next();
   })
-  .use(separateFilesOrigin);
+  .use(separateFilesOrigin)
+  .use(requireSender(isDocs));
 
 api.use(
   methodNotAllowed({
@@ -130,6 +133,7 @@ api.route(REPLICATE_PATH, replicateModelRoutes);
 api.route(REPLICATE_PATH, replicateFileRoutes);
 api.route(REPLICATE_PATH, replicateAccountRoutes);
 api.route("/", registryRoutes);
+api.route("/", healthRoutes);
 api.route("/", assetRoutes);
 api.route("/", avatarRoutes);
 api.route("/", pictureRoutes);

@@ -52,6 +52,7 @@ declare global {
 }
 
 const signUp = z.enum(["open", "invitation", "closed"]);
+const anonymous = z.enum(["models", "none"]);
 const organizationInvitations = z.enum(["existing", "new"]);
 
 const count = z.coerce.number().int().positive();
@@ -173,6 +174,7 @@ const variables = z.object({
   BACKUP_KEEP: count.default(14),
   LOG_SAMPLE_RATE: z.coerce.number().min(0).max(1).default(0.01),
   SIGN_UP: signUp.default("invitation"),
+  ANONYMOUS: anonymous.default("models"),
   ORGANIZATION_INVITATIONS: organizationInvitations.default("existing"),
   GITHUB_CLIENT_ID: z.string().min(1).optional(),
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
@@ -246,6 +248,8 @@ export interface Settings {
   logSampleRate: number;
   /** The rule for who may create an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
+  /** Whether requests without a token or a session see public models and the documentation, or nothing. */
+  anonymous: z.infer<typeof anonymous>;
   /** The people whom organizations can invite where sign-up is by invitation. */
   organizationInvitations: z.infer<typeof organizationInvitations>;
   github: { clientId: string; clientSecret: string } | undefined;
@@ -332,6 +336,7 @@ export function settings(env: Bindings): Settings {
       securityContact: v.SECURITY_CONTACT,
       logSampleRate: v.LOG_SAMPLE_RATE,
       signUp: v.SIGN_UP,
+      anonymous: v.ANONYMOUS,
       organizationInvitations: v.ORGANIZATION_INVITATIONS,
       github:
         v.GITHUB_CLIENT_ID !== undefined && v.GITHUB_CLIENT_SECRET !== undefined

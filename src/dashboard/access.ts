@@ -4,6 +4,7 @@ import { createMiddleware } from "hono/factory";
 import { timingSafeEqual } from "../domain/accounts/token.ts";
 import { notFound, ProblemError, problemEvent, problemLine } from "../errors/errors.ts";
 import { hex } from "../lib/hex.ts";
+import { signInAddress } from "../middleware/closed.ts";
 import { clientNetwork, limitRate, limitSignIn } from "../middleware/rate-limit.ts";
 import type { Role } from "../protocol/organization.ts";
 import { isSuspended, requireAccountAccess, SUSPENDED } from "../services/access/access.ts";
@@ -73,10 +74,7 @@ export const requireFormToken = createMiddleware<Dashboard>(async (c, next) => {
 export const requireUser = createMiddleware<Dashboard>(async (c, next) => {
   if (!c.var.viewer) {
     if (c.var.session) return c.redirect("/welcome", 303);
-    if (SAFE_METHODS.has(c.req.method)) {
-      const { pathname, search } = new URL(c.req.url);
-      return c.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
-    }
+    if (SAFE_METHODS.has(c.req.method)) return c.redirect(signInAddress(c.req.url), 303);
     throw new SessionEnded("unauthenticated", "You are logged out. Log in and try again.");
   }
   await next();

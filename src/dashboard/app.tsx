@@ -16,6 +16,7 @@ import {
 } from "../errors/errors.ts";
 import { logger } from "../log.ts";
 import { requestBody } from "../middleware/body.ts";
+import { isOpenRoute } from "../middleware/closed.ts";
 import { noStoreByDefault } from "../middleware/conditional.ts";
 import { lengthOf, limitAddress, limitRate, meterWrites } from "../middleware/rate-limit.ts";
 import { separateFilesOrigin } from "../middleware/response-headers.ts";
@@ -27,6 +28,7 @@ import {
   loadSession,
   nextPath,
   requireFormToken,
+  requireUser,
   SAFE_METHODS,
 } from "./access.ts";
 import { accountPages, deletionPages } from "./account/routes.tsx";
@@ -123,6 +125,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
       const bytes = lengthOf(c.req.header("content-length"));
       await meterWrites(c, account, { rows: FORM_ROWS, bytes }, next);
     })
+    .use((c, next) => (isOpenRoute(c) ? next() : requireUser(c, next)))
     .use(loadFlash)
     .use(requireFormToken)
     .use(stayInOrganization);

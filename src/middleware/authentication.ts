@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { RECENT_CHECK_MS } from "../domain/accounts/access.ts";
+import { isToken } from "../domain/accounts/token.ts";
 import { WRITE_ROWS, type WriteRoute } from "../domain/accounts/write-rows.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
 import { conventionOf, ProblemError } from "../errors/errors.ts";
@@ -108,6 +109,15 @@ function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
 /** Returns a user by the access token that a request brings in some other way. @throws ProblemError */
 export const identifyUser = (c: Context<AppEnv>, token: string): Promise<Caller> =>
   identify(c, authenticate, { token });
+
+/** Resolves a token of any kind, whatever its sender may do. @throws ProblemError */
+export const identifySender = (c: Context<AppEnv>) =>
+  identify<unknown>(c, (services, token, check) => {
+    if (isToken(token, "ausr")) return authenticateRunner(services, token, check);
+    return c.req.path.startsWith("/v1/operator/") && !isToken(token, "aus")
+      ? authenticateOperator(services, token)
+      : authenticate(services, token, check);
+  });
 
 /**
  * Requires a runner token. It has no limit by address: the runners behind one address poll, report and

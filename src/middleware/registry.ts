@@ -53,6 +53,14 @@ export async function requireValidCredential(c: Context<AppEnv>): Promise<void> 
 /** Whether the request has any credential; `ANONYMOUS_TOKEN` is one, too. */
 export const hasCredential = (c: Context): boolean => credentialOf(c) !== undefined;
 
+/** Refuses anybody who has not logged in. Credentials are checked by `registryCaller`. @throws ProblemError */
+export async function requireLogin(c: Context<AppEnv>): Promise<void> {
+  const credential = credentialOf(c);
+  if (credential !== undefined && credential !== ANONYMOUS_TOKEN) return;
+  await limitAddress(c);
+  throw notLoggedIn();
+}
+
 /** Returns the sender of a pull. A token without the scopes for reading or writing counts as no token. */
 export function pullerOf({ var: { caller, granted } }: Context<AppEnv>): Puller {
   const reads = caller?.scopes.some((scope) => scope === "read" || scope === "write");
@@ -91,6 +99,10 @@ function passwordOf(encoded: string): string {
     return "";
   }
 }
+
+/** Docker sends credentials only after a request without them was refused. */
+export const notLoggedIn = () =>
+  new ProblemError("unauthenticated", "Authentication required. Log in with docker login.");
 
 const wrongPassword = () =>
   new ProblemError(

@@ -1,12 +1,15 @@
-/** Documents of the deployment: security.txt, the OpenAPI document, and assets of earlier deployments. */
+/** Documents of the deployment: its health, security.txt, the OpenAPI document, and assets of earlier deployments. */
 
 import { $ } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import type { AppEnv } from "../context.ts";
 import { notFound } from "../errors/errors.ts";
 import { conditionalGet } from "../middleware/conditional.ts";
+import { limitAddress } from "../middleware/rate-limit.ts";
 import { createDocument, DOCUMENT_CACHE, perOrigin } from "../openapi/document.ts";
+import { DEFAULT_HARDWARE } from "../protocol/hardware.ts";
 import { readManifest } from "../services/assets.ts";
+import { getHardware } from "../services/runners/hardware.ts";
 import { router } from "./router.ts";
 
 /** esbuild's hash between a file's name and its extension. */
@@ -28,6 +31,13 @@ export const securityRoutes = router().get("/.well-known/security.txt", (c) => {
     `Canonical: ${new URL(c.req.url).origin}/.well-known/security.txt`,
   ];
   return c.text(`${lines.join("\n")}\n`, 200, { "cache-control": "public, max-age=86400" });
+});
+
+/** /health: whether the Worker answers from its database, for monitors and `npm run deploy`. */
+export const healthRoutes = router().get("/health", async (c) => {
+  await limitAddress(c);
+  await getHardware(c.var.services, DEFAULT_HARDWARE);
+  return c.json({ status: "ok" });
 });
 
 /**

@@ -1,4 +1,4 @@
-/** The documentation: the guides, the API reference and a search of both. Nobody needs a token. */
+/** The documentation: the guides, the API reference and a search of both. Nobody needs a token, unless the deployment is closed. */
 import { $ } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import { secureHeaders } from "hono/secure-headers";

@@ -2,6 +2,7 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, RequestContext, useRequestContext } from "hono/jsx-renderer";
 import { hasRole } from "../../domain/accounts/access.ts";
+import { isClosed } from "../../middleware/closed.ts";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import { accountsOf, addressIn, baseOf, pageOf } from "../addresses.ts";
 import { type Dashboard, isPersonal, type PageContext, type Viewer } from "../context.ts";
@@ -37,7 +38,9 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
           ) : (
             <SignInLink request={c.req} />
           )}
-          <Navigation viewer={viewer} path={c.req.path} />
+          {(viewer || !isClosed(c.var.services)) && (
+            <Navigation viewer={viewer} path={c.req.path} />
+          )}
         </header>
         <main id="main" tabindex={-1}>
           {flash !== undefined && (

@@ -183,7 +183,7 @@ export function addressIn(report: string, filesOrigin: string): string | undefin
 }
 
 /** A path that answers from the database, without a token. */
-const PROBE = "/v1/hardware";
+const PROBE = "/health";
 /** A new address of workers.dev needs a minute or two until its name and certificate are everywhere. */
 const PATIENCE_MS = 5 * 60_000;
 const INTERVAL_MS = 2_000;

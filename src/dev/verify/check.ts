@@ -45,6 +45,7 @@ export async function runChecks(
 
 const PAGES = [
   "/",
+  "/health",
   "/set-up",
   "/docs",
   "/v1/openapi.json",
@@ -54,12 +55,17 @@ const PAGES = [
   "/auspex-webhooks.tgz",
 ];
 
+const FOR_TOKENS = /^\/(?:docs|v1\/)/;
+
 export const pages: Check = {
   name: "Pages",
-  async run({ url }) {
+  async run({ url, token }) {
     const answers = await Promise.all(
       PAGES.map(async (path) => {
-        const response = await fetch(url + path, { signal: AbortSignal.timeout(30_000) });
+        // A closed deployment requires the token. Pages of the dashboard take none.
+        const headers = { ...(FOR_TOKENS.test(path) && { authorization: `Bearer ${token}` }) };
+        const signal = AbortSignal.timeout(30_000);
+        const response = await fetch(url + path, { headers, signal });
         await response.body?.cancel();
         return response.ok ? [] : [`${path} returned ${response.status}`];
       }),

@@ -4,8 +4,12 @@
  */
 import { Hono } from "hono";
 import type { AppEnv } from "../../context.ts";
-import { ProblemError } from "../../errors/errors.ts";
-import { credentialOf, hasCredential, registryCaller } from "../../middleware/registry.ts";
+import {
+  credentialOf,
+  hasCredential,
+  notLoggedIn,
+  registryCaller,
+} from "../../middleware/registry.ts";
 import { ANONYMOUS_TOKEN, type RegistryToken } from "../../protocol/registry.ts";
 import { registryBlobRoutes, registryUploadRoutes } from "./blobs.ts";
 import { registryManifestRoutes } from "./manifests.ts";
@@ -20,12 +24,7 @@ export const registryRoutes = new Hono<AppEnv>()
   .use("/v2/*", registryCaller)
   .get("/v2", (c) => c.redirect("/v2/", 308))
   .get("/v2/", (c) => {
-    // Docker sends credentials only after a request without them was refused.
-    if (!hasCredential(c))
-      throw new ProblemError(
-        "unauthenticated",
-        "Authentication required. Log in with docker login.",
-      );
+    if (!hasCredential(c)) throw notLoggedIn();
     c.header("docker-distribution-api-version", "registry/2.0");
     return c.json({}, 200);
   })
