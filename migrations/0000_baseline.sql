@@ -94,7 +94,7 @@ CREATE TABLE `users` (
 	`urls` text DEFAULT '[]' NOT NULL,
 	`location` text DEFAULT '' NOT NULL,
 	`company` text DEFAULT '' NOT NULL,
-	`operator_proof` text,
+	`operator_since` integer,
 	`suspended_at` integer,
 	`recovered_at` integer,
 	`account_object` text,
@@ -107,7 +107,7 @@ CREATE TABLE `users` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `users_username_unique` ON `users` (`username`);--> statement-breakpoint
 CREATE UNIQUE INDEX `users_seq_unique` ON `users` (`seq`);--> statement-breakpoint
-CREATE INDEX `users_operators` ON `users` (`operator_proof`,`id`) WHERE operator_proof IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `users_operators` ON `users` (`operator_since`,`id`) WHERE operator_since IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_created_by` ON `users` (`created_by`) WHERE created_by IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_suspended` ON `users` (`suspended_at`,`id`) WHERE suspended_at IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `backup_parts` (

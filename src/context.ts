@@ -2,7 +2,7 @@
 import type { RateStatus } from "./domain/accounts/rate-limit.ts";
 import type { Bindings } from "./env.ts";
 import type { JsonSource } from "./lib/json-text.ts";
-import type { Caller, RunnerCaller } from "./services/access/access.ts";
+import type { Caller, Operator, RunnerCaller } from "./services/access/access.ts";
 import type { InlineFiles, SentBy } from "./services/predictions/inline-files.ts";
 import type { ResolvedVersion } from "./services/predictions/version-resolution.ts";
 import type { Services } from "./services/services.ts";
@@ -14,9 +14,9 @@ export interface AppEnv {
     requestId: string;
     services: Services;
     caller: Caller;
-    runner: RunnerCaller;
     /** The runner and the token that authenticated the request. */
-    operator: true | undefined;
+    runner: RunnerCaller;
+    operator: Operator;
     /** The model whose images a runner's grant opens. */
     granted: string | undefined;
     /** The kind of long files that are taken out of the body when it is read, and the files that were. */

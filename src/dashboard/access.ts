@@ -6,11 +6,10 @@ import { notFound, ProblemError, problemEvent, problemLine } from "../errors/err
 import { hex } from "../lib/hex.ts";
 import { signInAddress } from "../middleware/closed.ts";
 import { clientNetwork, limitRate, limitSignIn } from "../middleware/rate-limit.ts";
+import { DEFAULT_SCOPES } from "../protocol/operator.ts";
 import type { Role } from "../protocol/organization.ts";
 import { isSuspended, requireAccountAccess, SUSPENDED } from "../services/access/access.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
-import type { Services } from "../services/services.ts";
-import { isOperator } from "../services/sign-in/operators.ts";
 import { findSession, renewSessionCookie, type Session } from "../services/sign-in/sessions.ts";
 import { signOut } from "../services/sign-in/sign-in.ts";
 import { limitSignUpAttempts } from "../services/sign-in/sign-up-attempts.ts";
@@ -39,7 +38,7 @@ export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
     throw new AccountSuspended("forbidden", SUSPENDED);
   }
   c.set("session", session);
-  const viewer = session?.user && (await viewerIn(services, session, session.user));
+  const viewer = session?.user && viewerIn(session, session.user);
   c.set("viewer", viewer);
   if (viewer) c.set("caller", viewer.caller);
   const [newest = ""] = services.settings.secretKeys;
@@ -132,17 +131,13 @@ export async function sessionEndedLine(c: Context<Dashboard>): Promise<string | 
 
 const signedOut = () => new ProblemError("unauthenticated", "You are logged out.");
 
-async function viewerIn(
-  services: Services,
-  session: Session,
-  user: Viewer["user"],
-): Promise<Viewer> {
+function viewerIn(session: Session, user: Viewer["user"]): Viewer {
   const { id, login, organizations } = session;
   return {
     user,
     account: user,
     organizations,
-    operator: await isOperator(services, user),
+    operator: user.operator_since !== null,
     email: login.email,
     session_id: id,
     session,
@@ -151,7 +146,7 @@ async function viewerIn(
       user_id: user.id,
       maker: "",
       role: "owner",
-      scopes: ["read", "write", "predict"],
+      scopes: DEFAULT_SCOPES,
       models: null,
       priority: null,
       is_session: true,

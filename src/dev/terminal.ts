@@ -31,7 +31,7 @@ Auspex is running without users, models or runners. To restore a backup, run in 
   export OPERATOR_TOKEN=${operatorToken}
   npm run backup -- restore auspex-backup-{id}
 
-Then open ${pagesOf(url)}/set-up
+Then log in at ${pagesOf(url)}
 
 Press Ctrl-C to stop. Each start with --empty deletes all data.`);
 }

@@ -1,4 +1,4 @@
-/** Authentication by bearer token (users, runners, the operator), with the rate limit of each. */
+/** Authentication by bearer token (users, runners, operators), with the rate limit of each. */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
@@ -147,12 +147,32 @@ export async function limitRunner(c: Context<AppEnv>, runnerId = ""): Promise<vo
   await limitRate(c, "token", isSeenRunner(runner, runnerId) ? runnerId : runner.token_id);
 }
 
-/** Requires the operator's token. It has no rate limit: scripts set up a whole deployment at once. */
+/**
+ * Requires an operator's token with the scope `operator`, or OPERATOR_TOKEN. Operators have no rate limit: scripts
+ * set up a whole deployment at once. What a request writes (other operators, tokens) may outlive the cache, so a
+ * write looks the token up again.
+ */
 export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
-  await identify(c, authenticateOperator);
-  c.set("operator", true);
+  const maxAgeMs = c.req.method === "GET" ? undefined : 0;
+  const operator = await identify(c, (services, token, check) =>
+    authenticateOperator(services, token, check, maxAgeMs),
+  );
+  if (operator.kind === "token") await requireOperatorsToken(c, operator.caller);
+  c.set("operator", operator);
   await next();
 });
+
+async function requireOperatorsToken(c: Context<AppEnv>, caller: Caller): Promise<void> {
+  const { scopes, is_operator } = caller;
+  if (is_operator && scopes.includes("operator")) return;
+  await countByToken(c, caller);
+  throw new ProblemError(
+    "forbidden",
+    is_operator
+      ? "This requires a token with the scope operator. Create one at /tokens."
+      : "Only operators can do this. Ask an operator of this deployment, who can make you one on your page under Users.",
+  );
+}
 
 /**
  * @param count counts the request against its rate limits

@@ -8,7 +8,7 @@ Auspex hosts machine-learning models and runs them on request. Create a predicti
 
 Authenticate with an access token in the \`Authorization\` header: \`Authorization: Bearer <ACCESS_TOKEN>\`. Create one at \`/tokens\` of this deployment. Tokens start with \`aus_\`. Keep them secret, and do not use them in client-side code.
 
-A token acts on behalf of one user, within its scopes: \`read\` reads your resources, \`write\` changes models and your profile (and, with \`read\`, webhook endpoints), and \`predict\` runs models. Calls without the required scope return 403. A token can also be limited to some models. It can then access only these models, their predictions and its own uploads. Lists contain only what the token can access.
+A token acts on behalf of one user, within its scopes: \`read\` reads your resources, \`write\` changes models and your profile (and, with \`read\`, webhook endpoints), and \`predict\` runs models. Operators can also create tokens with the scope \`operator\`, for the endpoints of operators. Calls without the required scope return 403. A token can also be limited to some models. It can then access only these models, their predictions and its own uploads. Lists contain only what the token can access.
 
 Public endpoints work without a token. An invalid token always returns 401, even on public endpoints.
 
@@ -144,7 +144,7 @@ export const tags = [
   {
     name: "Operator",
     description:
-      "Manage users, tokens, hardware, categories and runners. Use the deployment's `OPERATOR_TOKEN` as the bearer token.",
+      "Manage users, operators, tokens, hardware, categories and runners. Only operators can call these endpoints, with an access token that has the scope `operator`.",
   },
 ];
 
@@ -152,7 +152,8 @@ export const securitySchemes: Components["securitySchemes"] = {
   accessToken: {
     type: "http",
     scheme: "bearer",
-    description: "An access token, `aus_…`, with the scopes the call requires.",
+    description:
+      "An access token, `aus_…`, with the scopes the call requires; for endpoints of operators, the scope `operator`.",
   },
   apiKey: {
     type: "apiKey",
@@ -163,6 +164,7 @@ export const securitySchemes: Components["securitySchemes"] = {
   operatorToken: {
     type: "http",
     scheme: "bearer",
-    description: "The deployment's secret `OPERATOR_TOKEN`.",
+    description:
+      "The deployment's secret `OPERATOR_TOKEN`, for setting the deployment up and for recovery.",
   },
 };

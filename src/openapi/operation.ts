@@ -66,7 +66,7 @@ const TOKEN_OR_KEY: Security = [{ accessToken: [] }, { apiKey: [] }];
 
 /** Returns the security of an operation. Undefined: an access token is required, the default. */
 function securityOf(handlers: Handler[]): Security | undefined {
-  if (handlers.includes(requireOperator)) return [{ operatorToken: [] }];
+  if (handlers.includes(requireOperator)) return [{ accessToken: [] }, { operatorToken: [] }];
   if (handlers.includes(allowAnonymous) || handlers.includes(allowSignedUrl))
     return [{}, { accessToken: [] }];
   return undefined;
@@ -78,10 +78,11 @@ function errorStatuses(
 ): string[] {
   const { requestBody, responses = {} } = operation;
   const statuses = ["401", "422", "429", "500", "503"];
-  // Public operations need no scope, and the operator has none. A signature can be invalid, and a token
-  // may be limited to other models than its owner's private one.
+  // Public operations need no scope. A signature can be invalid, and a token may be limited to other models than
+  // its owner's private one.
+  const isPublic = security?.some((way) => Object.keys(way).length === 0) ?? false;
   const isOfModel = path.includes("{model_name}");
-  if (!security || isOfModel || findSignature(operation)) statuses.push("403");
+  if (!isPublic || isOfModel || findSignature(operation)) statuses.push("403");
   // Only requests that refer to a resource can return 404.
   if (path.includes("{") || method === "post") statuses.push("404");
   // Raw bodies have a length given by their URL, and any media type.

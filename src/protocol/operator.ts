@@ -1,15 +1,18 @@
-/** The operator's API, authenticated with OPERATOR_TOKEN: setting up a deployment and its fleet. */
+/** The operators' API: setting up a deployment and its fleet. */
 import { z } from "zod";
 import { orNull, priority, slug, timestamp, uuid } from "./common.ts";
 import { prediction } from "./prediction.ts";
 import { owner } from "./user.ts";
 
-export const scope = z.enum(["read", "write", "predict"]).meta({
+export const scope = z.enum(["read", "write", "predict", "operator"]).meta({
   id: "Scope",
   description:
-    "`read`: read your own and public resources. `write`: change your profile, models and versions. `predict`: run models.",
+    "`read`: read your own and public resources. `write`: change your profile, models and versions. `predict`: run models. `operator`: call `/v1/operator` while you are an operator.",
 });
 export type Scope = z.infer<typeof scope>;
+
+/** The scopes of sessions, and of tokens by default. */
+export const DEFAULT_SCOPES = ["read", "write", "predict"] satisfies Scope[];
 
 export const createUser = z
   .strictObject({ username: slug, name: z.string().max(100).default("") })
@@ -25,7 +28,7 @@ const modelName = z.string().regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}$/, {
 export const createToken = z
   .strictObject({
     name: tokenName,
-    scopes: z.array(scope).min(1).max(3).default(["read", "write", "predict"]),
+    scopes: z.array(scope).min(1).max(scope.options.length).default(DEFAULT_SCOPES),
     models: z.array(modelName).min(1).max(50).nullish().meta({
       description:
         "Limits the token to these models (`owner/name`), even if they are renamed. It can run them, read and cancel their predictions, and read its own uploads, but nothing else in the account. By default, all models",

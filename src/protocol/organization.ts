@@ -1,7 +1,7 @@
 /** Organisations: the roles of their members, and the levels at which models are shared. */
 import { z } from "zod";
 import { pageQuery, slug, timestamp, uuid } from "./common.ts";
-import { createToken, token } from "./operator.ts";
+import { createToken, DEFAULT_SCOPES, scope, token } from "./operator.ts";
 import { chosenUsername, owner, userA, userB } from "./user.ts";
 
 /** From the lowest to the highest. Each role may do what those before it may. */
@@ -130,6 +130,11 @@ export const joinOrganization = z
 /** A token of the caller for the organization, or a service token. */
 export const createOrganizationToken = createToken
   .extend({
+    scopes: z
+      .array(scope.exclude(["operator"]))
+      .min(1)
+      .max(DEFAULT_SCOPES.length)
+      .default(DEFAULT_SCOPES),
     service_role: role.nullish().meta({
       description:
         "Makes a service token with this role. It acts for nobody, and stays when its maker leaves. Requires an admin. Absent or null: the token acts for you, with the role that you have at the time",

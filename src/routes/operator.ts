@@ -1,4 +1,4 @@
-/** /v1/operator: managing users, tokens, hardware and categories. */
+/** /v1/operator: managing users, operators, tokens, hardware and categories. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireOperator } from "../middleware/authentication.ts";
@@ -31,6 +31,7 @@ import { createUser, releaseUsername } from "../services/accounts/users.ts";
 import { deleteCategory, putCategory as saveCategory } from "../services/models/categories.ts";
 import { deleteHardware, putHardware as saveHardware } from "../services/runners/hardware.ts";
 import { revokeRunnerToken } from "../services/runners/revocation.ts";
+import { appointOperator, demoteOperator } from "../services/sign-in/operators.ts";
 import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "./responses.ts";
 import { pageRequest, router } from "./router.ts";
 
@@ -100,7 +101,7 @@ const suspension = createRoute({
   operationId: "suspendUser",
   summary: "Suspend an account",
   description:
-    "Within 10 s, the account's tokens are rejected, its sessions and streams end, and its running predictions are canceled. Models and files are kept. Operators lose their role. Returns 409 for the only owner of an organization.",
+    "Within 10 s, the account's tokens are rejected, its sessions and streams end, and its running predictions are canceled. Models and files are kept. Operators lose their role. Returns 409 for the only owner of an organization, and for your own account.",
   request: { params: oneUser, query: suspensionQuery },
   responses: {
     200: jsonResponse("Suspended", nothing),
@@ -120,6 +121,38 @@ const restoreUser = createRoute({
   responses: { 200: jsonResponse("Restored", nothing), ...errorResponses },
 });
 
+const appointment = createRoute({
+  ...operators,
+  method: "put",
+  path: "/operator/users/{username}/operator",
+  operationId: "appointOperator",
+  summary: "Make a user an operator",
+  description:
+    "Operators manage users, the fleet and other operators. Returns 409 for an organization, and for a suspended user.",
+  request: { params: oneUser },
+  responses: {
+    200: jsonResponse("The user is an operator", nothing),
+    ...errorResponses,
+    ...conflictResponse,
+  },
+});
+
+const demotion = createRoute({
+  ...operators,
+  method: "delete",
+  path: "/operator/users/{username}/operator",
+  operationId: "demoteOperator",
+  summary: "Demote an operator",
+  description:
+    "Closes the invitations that the user made. Their tokens lose the scope `operator` within 10 s. Returns 409 for the only operator, and for a user who is not one.",
+  request: { params: oneUser },
+  responses: {
+    200: jsonResponse("The user is no longer an operator", nothing),
+    ...errorResponses,
+    ...conflictResponse,
+  },
+});
+
 const tokens = createRoute({
   ...operators,
   method: "post",
@@ -127,7 +160,7 @@ const tokens = createRoute({
   operationId: "createToken",
   summary: "Create an access token for a user",
   description:
-    "Returns 409 if the account has 100 active tokens. For an organization it is a service token with the role `admin`.",
+    "Returns 409 if the account has 100 active tokens. For an organization it is a service token with the role `admin`. Only an operator's token can have the scope `operator`.",
   request: { params: oneUser, body: jsonBody(createTokenBody) },
   responses: {
     200: jsonResponse("The token, which is not shown again", newToken),
@@ -258,7 +291,18 @@ export const operatorRoutes = router()
     return c.json({}, 200);
   })
   .openapi(suspension, async (c) => {
-    await suspendAccount(c.var.services, c.req.valid("param").username, c.req.valid("query"));
+    const { operator } = c.var;
+    const by = operator.kind === "token" ? operator.caller.user_id : undefined;
+    const options = { ...c.req.valid("query"), by };
+    await suspendAccount(c.var.services, c.req.valid("param").username, options);
+    return c.json({}, 200);
+  })
+  .openapi(appointment, async (c) => {
+    await appointOperator(c.var.services, c.req.valid("param").username);
+    return c.json({}, 200);
+  })
+  .openapi(demotion, async (c) => {
+    await demoteOperator(c.var.services, c.req.valid("param").username);
     return c.json({}, 200);
   })
   .openapi(restoreUser, async (c) => {

@@ -30,7 +30,7 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
   ],
   [
     "src/dev/verify/main.ts",
-    "OPERATOR_TOKEN=… npm run verify --",
+    "AUSPEX_TOKEN=… npm run verify --",
     [
       ["", "Missing address"],
       ["localhost:8787", "“localhost:8787” is no address such as https://auspex.example.com."],
@@ -45,7 +45,7 @@ const COMMANDS: [file: string, usage: string, mistakes: [args: string, said: str
     "npm run backup -- COMMAND",
     [
       ["list --all", "Unknown option '--all'"],
-      ["list", "Set AUSPEX_URL and OPERATOR_TOKEN."],
+      ["list", "Set AUSPEX_URL and AUSPEX_TOKEN."],
     ],
   ],
   ["test/storm/main.ts", "npm run storm --", [["--minutes x", "--minutes takes a number"]]],

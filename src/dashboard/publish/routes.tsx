@@ -1,5 +1,5 @@
 /** `/models/publish` and `…/publish` of a model: the ways to publish, with a token made in place. */
-import { createToken as createTokenBody } from "../../protocol/operator.ts";
+import { createOrganizationToken as createTokenBody } from "../../protocol/organization.ts";
 import { createOrganizationToken, createToken } from "../../services/accounts/tokens.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { newModelAccess, requireUser, viewerOf } from "../access.ts";
@@ -27,7 +27,6 @@ async function makeToken(c: PageContext, model: DetailedModelRow | undefined) {
   const { services } = c.var;
   const request = createTokenBody.parse({
     name: model ? `Publishing ${model.name}` : "Publishing",
-    scopes: ["read", "write", "predict"],
     expires_at: new Date(Date.now() + TOKEN_MS).toISOString(),
   });
   const sent = await handleForm(c, () =>

@@ -234,7 +234,8 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
       <>
         <p>
           Enter this deployment’s operator token to become an operator. Operators manage the fleet
-          and invite users. You need the token again only if it changes.
+          and invite users, and make other users operators. Keep the token for the case that no
+          operator can log in.
         </p>
         <Form action="/set-up" draft={draft}>
           <TextField

@@ -13,8 +13,15 @@ export const NewToken = ({
   draft,
   models,
   action = "/tokens",
+  operator = false,
   children,
-}: PropsWithChildren<{ draft: Draft; models: string[]; action?: string }>) => (
+}: PropsWithChildren<{
+  draft: Draft;
+  models: string[];
+  action?: string;
+  /** Whether the token may have the scope `operator`. */
+  operator?: boolean;
+}>) => (
   <Form action={action} class="narrow" id="new-token" draft={draft}>
     <TextField
       name="name"
@@ -24,7 +31,12 @@ export const NewToken = ({
       autocomplete="off"
       required
     />
-    <Choices name="scopes" label="Scopes" values={DEFAULT_SCOPES} options={SCOPES} />
+    <Choices
+      name="scopes"
+      label="Scopes"
+      values={USUAL_SCOPES}
+      options={operator ? [...SCOPES, OPERATOR_SCOPE] : SCOPES}
+    />
     <Select name="expires" label="Expires" value={DEFAULT_EXPIRY} required options={EXPIRIES} />
     <div class="date-field">
       <TextField
@@ -122,8 +134,14 @@ const SCOPES: { value: Scope; label: string; hint: string }[] = [
   { value: "write", label: "write", hint: "Change your models, versions and profile." },
 ];
 
+const OPERATOR_SCOPE: (typeof SCOPES)[number] = {
+  value: "operator",
+  label: "operator",
+  hint: "Manage this deployment, while you are an operator. For all models only.",
+};
+
 /** Enough for most programs. */
-const DEFAULT_SCOPES: Scope[] = ["predict", "read"];
+const USUAL_SCOPES: Scope[] = ["predict", "read"];
 
 const EXPIRIES = [
   { value: "7", label: "In 7 days" },

@@ -18,12 +18,15 @@ const TokensPage = ({
   created,
   page,
   models,
+  operator,
   now,
 }: {
   draft: Draft;
   created: CreatedToken | undefined;
   page: Page<Token>;
   models: string[];
+  /** Whether the viewer is an operator. */
+  operator: boolean;
   now: number;
 }) => (
   <>
@@ -38,7 +41,7 @@ const TokensPage = ({
       <summary class="button primary" hidden={page.items.length === 0}>
         New token
       </summary>
-      <NewToken draft={draft} models={models} />
+      <NewToken draft={draft} models={models} operator={operator} />
     </details>
     {page.items.length === 0 ? (
       <Empty title="No tokens yet">
@@ -159,15 +162,13 @@ export const tokenPages = pages()
 
 async function show(c: PageContext, draft: Draft, created?: CreatedToken) {
   const { services } = c.var;
-  const { user, caller } = viewerOf(c);
+  const { user, caller, operator } = viewerOf(c);
   const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
   const [page, own] = await Promise.all([
     listTokens(services, user.id, list),
     listOwnModels(services, caller, { ...list, cursor: undefined, size: MAX_OWN_MODELS }),
   ]);
   const models = own.items.map(({ name }) => `${user.username}/${name}`);
-  const content = (
-    <TokensPage draft={draft} created={created} page={page} models={models} now={Date.now()} />
-  );
+  const content = <TokensPage {...{ draft, created, page, models, operator }} now={Date.now()} />;
   return c.render(content, { title: "Access tokens" });
 }

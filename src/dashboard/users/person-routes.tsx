@@ -1,13 +1,13 @@
 /** `/users/{username}`, for operators: a user, with actions. */
 import type { PropsWithChildren } from "hono/jsx";
-import { conflict, notFound } from "../../errors/errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import { getUser } from "../../services/access/accounts.ts";
 import { releaseFormerUsername } from "../../services/accounts/people.ts";
 import { type PersonView, viewPerson } from "../../services/accounts/person-view.ts";
 import { restoreAccount, suspendAccount } from "../../services/accounts/suspension.ts";
 import { revokeOwnToken } from "../../services/accounts/tokens.ts";
 import { invite } from "../../services/sign-in/invitations.ts";
-import { demote } from "../../services/sign-in/operators.ts";
+import { appointOperator, demoteOperator } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { Storage, Totals } from "../account/totals.tsx";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
@@ -36,7 +36,7 @@ const PersonActions = ({
   view: PersonView;
   isOneself: boolean;
 }) => {
-  const { username, operator, suspended_at } = person;
+  const { username, kind, operator, suspended_at } = person;
   const at = `/users/${username}`;
   return (
     <section aria-labelledby="actions-title">
@@ -54,11 +54,27 @@ const PersonActions = ({
             <Submit kind="quiet">Create link</Submit>
           </Form>
         </Action>
+        {kind === "user" && !operator && suspended_at === null && (
+          <Action
+            title="Make operator"
+            text="Operators manage users, the fleet and other operators, and see who runs which model."
+          >
+            <Form
+              action={`${at}/appoint`}
+              data-confirm={`Make ${username} an operator? They can then manage all users and the fleet.`}
+            >
+              <Submit kind="quiet">Make operator</Submit>
+            </Form>
+          </Action>
+        )}
         {operator && (
-          <Action title="Demote" text="Removes operator access immediately.">
+          <Action
+            title="Demote"
+            text="Removes operator access and closes the invitations that the user made. Their tokens with the scope operator lose it within 10 seconds."
+          >
             <Form
               action={`${at}/demote`}
-              data-confirm={`Demote ${username}? They can become an operator again with the operator token.`}
+              data-confirm={`Demote ${username}? Another operator can make them one again.`}
             >
               <Submit kind="quiet">Demote</Submit>
             </Form>
@@ -196,23 +212,24 @@ const usernameIn = (c: PageContext) => c.req.param("username") ?? "";
 export const personPages = pages()
   .get(ONE, requireOperator, (c) => show(c))
   .post(`${ONE}/suspend`, requireOperator, async (c) => {
-    const username = usernameIn(c);
-    if (username === viewerOf(c).user.username)
-      throw conflict("You cannot suspend your own account. Another operator can.");
+    const by = viewerOf(c).user.id;
     const models = fieldText(await readForm(c), "models") === "hide" ? "hide" : "keep";
-    await suspendAccount(c.var.services, username, { models });
+    await suspendAccount(c.var.services, usernameIn(c), { models, by });
     return done(c, "Account suspended. Its predictions are canceled.");
   })
   .post(`${ONE}/restore`, requireOperator, async (c) => {
     await restoreAccount(c.var.services, usernameIn(c));
     return done(c, "Account restored.");
   })
+  .post(`${ONE}/appoint`, requireOperator, async (c) => {
+    await appointOperator(c.var.services, usernameIn(c));
+    return done(c, "The user is now an operator.");
+  })
   .post(`${ONE}/demote`, requireOperator, async (c) => {
-    const { id } = await getUser(c.var.services, usernameIn(c));
-    await demote(c.var.services, id);
+    await demoteOperator(c.var.services, usernameIn(c));
     // Former operators can no longer open this page.
-    if (id === viewerOf(c).user.id)
-      return redirectWithFlash(c, "You are no longer an operator.", "/set-up");
+    if (usernameIn(c) === viewerOf(c).user.username)
+      return redirectWithFlash(c, "You are no longer an operator.", "/");
     return done(c, "Operator demoted.");
   })
   .post(`${ONE}/recovery`, requireOperator, async (c) => {

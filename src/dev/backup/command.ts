@@ -21,7 +21,8 @@ export const USAGE = `npm run backup -- COMMAND
   verify FOLDER            decrypt a downloaded backup with BACKUP_KEY
   restore ID | FOLDER      restore into an empty deployment; repeat to resume
 
-Set AUSPEX_URL and OPERATOR_TOKEN, except for verify. Only verify needs BACKUP_KEY.`;
+Set AUSPEX_URL, and AUSPEX_TOKEN to an operator's token with the scope operator, except for verify.
+A restore needs OPERATOR_TOKEN instead. Only verify needs BACKUP_KEY.`;
 
 export interface Command {
   api: () => BackupApi;
@@ -119,7 +120,7 @@ function report(state: RestoreState, say: Command["say"]): void {
   for (const { model, name } of variables) say(`  variable ${name} of ${model}`);
   for (const { owner, url } of webhook_endpoints)
     say(`  secret of the endpoint ${url} of ${owner}`);
-  say("Restored. Everyone has to log in again. Next, open /set-up and enter the OPERATOR_TOKEN.");
+  say("Restored. Everyone has to log in again.");
 }
 
 /** Prints every hundredth part, and the last. */

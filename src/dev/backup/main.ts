@@ -5,7 +5,8 @@ import { misused, readAddress, readCommandLine } from "../command-line.ts";
 import { BackupApi } from "./api.ts";
 import { runCommand, USAGE } from "./command.ts";
 
-const { AUSPEX_URL, OPERATOR_TOKEN, BACKUP_KEY = "" } = process.env;
+const { AUSPEX_URL, AUSPEX_TOKEN, OPERATOR_TOKEN, BACKUP_KEY = "" } = process.env;
+const token = OPERATOR_TOKEN || AUSPEX_TOKEN;
 const FIRST_DELAY_MS = 1_000;
 const ending = new AbortController();
 process.once("SIGINT", () =>
@@ -13,9 +14,9 @@ process.once("SIGINT", () =>
 );
 
 function api(): BackupApi {
-  if (!AUSPEX_URL || !OPERATOR_TOKEN) return misused(USAGE, "Set AUSPEX_URL and OPERATOR_TOKEN.");
+  if (!AUSPEX_URL || !token) return misused(USAGE, "Set AUSPEX_URL and AUSPEX_TOKEN.");
   const url = readAddress(USAGE, AUSPEX_URL);
-  return new BackupApi(url, OPERATOR_TOKEN, ending.signal, FIRST_DELAY_MS, (error) =>
+  return new BackupApi(url, token, ending.signal, FIRST_DELAY_MS, (error) =>
     console.error(`${messageOf(error)} Retrying …`),
   );
 }

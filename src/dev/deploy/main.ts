@@ -57,7 +57,8 @@ If it is new:
   2. Name the class of your machine at ${url}/fleet/hardware, and create a runner token
      for it at ${url}/fleet/tokens, which shows how to start a runner.
 
-To check everything from outside: OPERATOR_TOKEN=… npm run verify -- ${url}`;
+  3. Create a token with the scope operator at ${url}/tokens, and check everything from
+     outside: AUSPEX_TOKEN=… npm run verify -- ${url}`;
 
 main().catch((error: unknown) => {
   console.error(`\n${error instanceof Error ? error.message : String(error)}`);

@@ -88,7 +88,7 @@ export const account: Step = {
 };
 
 const REQUIRED = {
-  OPERATOR_TOKEN: "for /set-up, and for scripts that call /v1/operator",
+  OPERATOR_TOKEN: "for /set-up, and if no operator can log in",
   SECRET_KEY: "signs sessions and file URLs, and encrypts variables; needed to rotate it",
 };
 

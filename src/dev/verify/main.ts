@@ -10,7 +10,9 @@ import { brokenStream, streamAcrossDeploy } from "./stream.ts";
 import { NAME, Visit } from "./visit.ts";
 import { webhook } from "./webhook.ts";
 
-const USAGE = `OPERATOR_TOKEN=… npm run verify -- https://auspex.example.com [options]
+const USAGE = `AUSPEX_TOKEN=… npm run verify -- https://auspex.example.com [options]
+
+AUSPEX_TOKEN is an operator's access token with the scope operator.
 
   --deploy                 run npm run deploy in the middle of a stream
   --webhook-url https://…  public end of a tunnel to this machine, to receive a webhook
@@ -27,7 +29,7 @@ const { values, positionals } = readCommandLine(USAGE, {
 
 async function main([address]: string[], operatorToken: string | undefined): Promise<boolean> {
   if (!address) return misused(USAGE, "Missing address of the deployment.");
-  if (!operatorToken) return misused(USAGE, "Set OPERATOR_TOKEN.");
+  if (!operatorToken) return misused(USAGE, "Set AUSPEX_TOKEN.");
   const url = readAddress(USAGE, address);
   const webhookPort = readNumber(USAGE, "webhook-port", values["webhook-port"], { most: 65_535 });
   const tunnel = values["webhook-url"]?.replace(/\/$/, "");
@@ -63,7 +65,7 @@ async function deploy(url: string): Promise<void> {
   if (code !== 0) throw new Error("the deploy failed");
 }
 
-main(positionals, process.env.OPERATOR_TOKEN).then(
+main(positionals, process.env.OPERATOR_TOKEN || process.env.AUSPEX_TOKEN).then(
   (allWell) => {
     process.exitCode = allWell ? 0 : 1;
   },

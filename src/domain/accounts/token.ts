@@ -50,13 +50,3 @@ function checksum(text: string): string {
   const value = (crc ^ 0xffffffff) >>> 0;
   return base62(new Uint8Array([value >>> 24, value >>> 16, value >>> 8, value]), CHECK_CHARS);
 }
-
-/** A proof of knowing OPERATOR_TOKEN: an HMAC keyed by it, which is useless anywhere else. */
-export async function operatorProof(token: string): Promise<string> {
-  const encoder = new TextEncoder();
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encoder.encode(token), algorithm, false, [
-    "sign",
-  ]);
-  return hex(await crypto.subtle.sign("HMAC", key, encoder.encode("auspex operator")));
-}

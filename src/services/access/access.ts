@@ -6,7 +6,7 @@ import {
 } from "../../domain/accounts/access.ts";
 import { notVisible, ProblemError } from "../../errors/errors.ts";
 import type { Priority } from "../../protocol/common.ts";
-import { type Scope, scope } from "../../protocol/operator.ts";
+import { DEFAULT_SCOPES, type Scope } from "../../protocol/operator.ts";
 import type { Role } from "../../protocol/organization.ts";
 import { sees } from "../../storage/accounts/reader-access.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
@@ -60,7 +60,7 @@ export function requireUnlimited(
   what: string,
 ): void {
   if (is_session) return;
-  const missing = scope.options.filter((one) => !scopes.includes(one));
+  const missing = DEFAULT_SCOPES.filter((one) => !scopes.includes(one));
   const limits = [
     ...missing.map((one) => `lacks the scope ${one}`),
     ...(priority === null ? [] : [`allows priority '${priority}' at most`]),
@@ -69,7 +69,7 @@ export function requireUnlimited(
   if (limits.length === 0) return;
   throw new ProblemError(
     "forbidden",
-    `This token cannot ${what}: it ${limits.join(" and ")}. Use a token with all scopes, any priority and no expiry, or the dashboard.`,
+    `This token cannot ${what}: it ${limits.join(" and ")}. Use a token with the scopes ${DEFAULT_SCOPES.join(", ")}, any priority and no expiry, or the dashboard.`,
   );
 }
 
@@ -133,6 +133,8 @@ export interface Caller extends Principal {
   expires_at?: number | null;
   /** The only priority that the caller's predictions may have. Null: any. */
   priority: Priority | null;
+  /** Whether the token is of a person who is an operator now. */
+  is_operator?: boolean;
   /** Whether the request was authenticated by a session of the dashboard. */
   is_session?: boolean;
   /** The role for which the request reads the whole account, which is checked again as well. */
@@ -142,6 +144,9 @@ export interface Caller extends Principal {
   /** The private model of another account that the request runs, which is checked again as well. */
   runs?: { model_id: string };
 }
+
+/** The caller of an endpoint for operators: a holder of OPERATOR_TOKEN, or an operator with a token of their own. */
+export type Operator = { kind: "operator_token" } | { kind: "token"; caller: Caller };
 
 export interface RunnerCaller {
   token_id: string;

@@ -1,4 +1,4 @@
-/** Resolves bearer tokens: access tokens of users, runner tokens, and the operator's token. */
+/** Resolves bearer tokens: access tokens of users, runner tokens, and OPERATOR_TOKEN. */
 import { LRUCache } from "lru-cache";
 import { isToken, sha256, type TokenKind, timingSafeEqual } from "../../domain/accounts/token.ts";
 import { ProblemError } from "../../errors/errors.ts";
@@ -15,6 +15,7 @@ import type { Services } from "../services.ts";
 import {
   type Caller,
   isSuspended,
+  type Operator,
   type RunnerCaller,
   requireAccountAccess,
   SUSPENDED,
@@ -112,6 +113,7 @@ export async function authenticate(
   return {
     ...{ token_id, token_name: name, user_id, maker, role },
     ...{ scopes, models, priority, expires_at },
+    is_operator: maker === "" && row.operator_since !== null,
   };
 }
 
@@ -131,14 +133,36 @@ export const unknownRunnerToken = () =>
   unauthenticated("The runner token in the 'Authorization' header is unknown or revoked.");
 
 /** @throws ProblemError unauthenticated */
-export function authenticateOperator({ settings }: Services, token: string): void {
-  if (!settings.operatorToken) {
+export function authenticateOperatorToken(services: Services, token: string): void {
+  if (!services.settings.operatorToken) {
     throw unauthenticated(
       "This deployment has no operator token. Set one with: wrangler secret put OPERATOR_TOKEN",
     );
   }
-  if (!timingSafeEqual(token, settings.operatorToken))
+  if (!isOperatorToken(services, token))
     throw unauthenticated("The operator token is wrong. Use the deployment's OPERATOR_TOKEN.");
+}
+
+const isOperatorToken = ({ settings: { operatorToken } }: Services, token: string): boolean =>
+  operatorToken !== undefined && timingSafeEqual(token, operatorToken);
+
+/**
+ * Resolves OPERATOR_TOKEN, or the access token of a user. It does not check that the user is an operator.
+ * @param maxAgeMs how old a cached access token may be
+ * @throws ProblemError unauthenticated
+ */
+export async function authenticateOperator(
+  services: Services,
+  token: string,
+  check: TokenCheck,
+  maxAgeMs?: number,
+): Promise<Operator> {
+  if (isOperatorToken(services, token)) return { kind: "operator_token" };
+  if (!isToken(token, "aus"))
+    throw unauthenticated(
+      "The token in the 'Authorization' header is no access token. Send an operator's access token with the scope operator, which they create at /tokens.",
+    );
+  return { kind: "token", caller: await authenticate(services, token, check, maxAgeMs) };
 }
 
 const unauthenticated = (detail: string) => new ProblemError("unauthenticated", detail);

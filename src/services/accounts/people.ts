@@ -12,13 +12,13 @@ import { getUser } from "../access/accounts.ts";
 import { searchUserRows } from "../models/search.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
-import { currentProof } from "../sign-in/operators.ts";
 import { releaseUsername } from "./users.ts";
 
 export const CIRCLES = ["everybody", "operators", "suspended"] as const;
 export type Circle = (typeof CIRCLES)[number];
 
-export interface Person extends Pick<UserRow, "id" | "username" | "name" | "suspended_at"> {
+export interface Person
+  extends Pick<UserRow, "id" | "kind" | "username" | "name" | "suspended_at"> {
   created_at: number;
   /**
    * When the user last used a token or made a prediction, accurate to minutes, or a session, accurate to a
@@ -30,7 +30,7 @@ export interface Person extends Pick<UserRow, "id" | "username" | "name" | "susp
 }
 
 /**
- * Lists users, newest first, or suspended ones by the time of their suspension.
+ * Lists users, newest first, suspended ones by the time of their suspension, or operators by that of their appointment.
  * @throws ValidationFailure for an invalid cursor
  */
 export async function listPeople(
@@ -39,18 +39,20 @@ export async function listPeople(
   request: PageRequest,
 ): Promise<Page<Person>> {
   const { db } = services;
-  const proof = await currentProof(services);
   const page = await paginate(services, request, {
     name: `people/${circle}`,
     find: async (keyset) => {
       if (circle === "everybody") return listUsers(db, "desc", keyset);
       if (circle === "suspended") return listSuspendedUsers(db, keyset);
-      return proof === undefined ? [] : listOperators(db, proof, keyset);
+      return listOperators(db, keyset);
     },
-    keyOf: ({ id, suspended_at }) => (circle === "suspended" ? [suspended_at ?? 0, id] : [id]),
+    keyOf: ({ id, suspended_at, operator_since }) => {
+      if (circle === "everybody") return [id];
+      return [(circle === "suspended" ? suspended_at : operator_since) ?? 0, id];
+    },
     present: (row) => row,
   });
-  return withActivity(services, page, proof);
+  return withActivity(services, page);
 }
 
 /** Finds users by words of their usernames and names. @throws ValidationFailure for an invalid cursor */
@@ -60,45 +62,40 @@ export async function searchPeople(
   request: PageRequest,
 ): Promise<Page<Person>> {
   const page = await searchUserRows(services, q, request, (row) => row);
-  return withActivity(services, page, await currentProof(services));
+  return withActivity(services, page);
 }
 
-async function withActivity(
-  { db }: Services,
-  page: Page<UserRow>,
-  proof: string | undefined,
-): Promise<Page<Person>> {
+async function withActivity({ db }: Services, page: Page<UserRow>): Promise<Page<Person>> {
   const ids = page.items.map(({ id }) => id);
   const found = ids.length === 0 ? [] : await findActivity(db, ids);
   const activities = new Map(found.map((activity) => [activity.id, activity]));
-  return { ...page, items: page.items.map((row) => personOf(row, activities.get(row.id), proof)) };
+  return { ...page, items: page.items.map((row) => personOf(row, activities.get(row.id))) };
 }
 
 const personOf = (
-  { id, username, name, suspended_at, created_at, operator_proof }: UserRow,
+  { id, kind, username, name, suspended_at, created_at, operator_since }: UserRow,
   activity: Activity | undefined,
-  proof: string | undefined,
 ): Person => ({
   id,
+  kind,
   username,
   name,
   suspended_at,
   created_at,
   seen_at: Math.max(created_at, activity?.used_at ?? 0),
-  operator: proof !== undefined && operator_proof === proof,
+  operator: operator_since !== null,
   models: activity?.models ?? 0,
 });
 
 /** @throws ProblemError not_found */
 export async function getPerson(services: Services, username: string) {
   const user = await getUser(services, username);
-  const [[activity], former, proof] = await Promise.all([
+  const [[activity], former] = await Promise.all([
     findActivity(services.db, [user.id]),
     listFormerUsernames(services.db, user.id, user.username),
-    currentProof(services),
   ]);
   return {
-    person: personOf(user, activity, proof),
+    person: personOf(user, activity),
     formerUsernames: former.map(({ username: name }) => name),
   };
 }

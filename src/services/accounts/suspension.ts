@@ -2,6 +2,7 @@
  * Suspending accounts: their tokens are refused, their sessions and streams end, and their running
  * predictions are canceled. Their data stays, and is available again once the account is restored.
  */
+import { conflict } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/stubs/prediction.ts";
 import type { SuspendedModels } from "../../protocol/operator.ts";
@@ -24,15 +25,16 @@ const LATE_MS = 10 * 60_000;
 
 /**
  * Suspends an account, which takes effect within the 10 s that isolates cache tokens and models.
- * @param of `hide` makes the account's models private, also after it is restored
- * @throws ProblemError not_found; conflict for the only owner of an organization
+ * @param of `hide` makes the account's models private, also after it is restored; `by` is the user who suspends it
+ * @throws ProblemError not_found; conflict for oneself and for the only owner of an organization
  */
 export async function suspendAccount(
   services: Services,
   username: string,
-  { models }: { models: SuspendedModels },
+  { models, by }: { models: SuspendedModels; by: string | undefined },
 ): Promise<void> {
   const { id } = await getUser(services, username);
+  if (id === by) throw conflict("You cannot suspend your own account. Another operator can.");
   const suspending = suspendUser(services.db, id, Date.now(), models === "hide");
   await unlessOwnerless(services, id, suspending);
   forgetTokens();

@@ -16,6 +16,7 @@ import {
   type TokenInsert,
   listTokens as tokensOf,
 } from "../../storage/accounts/tokens.ts";
+import { findUser } from "../../storage/accounts/users.ts";
 import { isLimitReached } from "../../storage/database.ts";
 import { type Caller, requireAccountAccess } from "../access/access.ts";
 import { forgetTokens } from "../access/authentication.ts";
@@ -40,6 +41,7 @@ export async function createToken(
   actor: Pick<TokenInsert, "made_by" | "service_role"> = {},
 ): Promise<{ id: string; token: string }> {
   const { db } = services;
+  if (scopes.includes("operator")) await requireOperatorsOwn(services, userId, models);
   const now = Date.now();
   const expires = expires_at ? Date.parse(expires_at) : null;
   if (expires !== null && expires <= now)
@@ -65,6 +67,29 @@ export async function createToken(
     `${actor.service_role == null ? "You" : "An organization"} can have at most ${MAX_TOKENS} access tokens. Revoke an unused token.`,
   );
   return { id, token };
+}
+
+/**
+ * Allows the scope `operator` only to a token for everything in the own account of a person who is an operator.
+ * Such a token has no right once they are demoted.
+ * @throws ValidationFailure
+ */
+async function requireOperatorsOwn(
+  { db }: Services,
+  userId: string,
+  models: CreateToken["models"],
+): Promise<void> {
+  const user = await findUser(db, userId);
+  if (user?.operator_since == null)
+    throw invalid(
+      ["body", "scopes"],
+      "Only an operator's own tokens can have the scope operator. Leave it out, or ask an operator to make this user one",
+    );
+  if (models)
+    throw invalid(
+      ["body", "models"],
+      "A token with the scope operator cannot be limited to models",
+    );
 }
 
 /** @throws ValidationFailure naming each model that does not exist or is not visible to the user */

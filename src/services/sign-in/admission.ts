@@ -1,9 +1,9 @@
 /** Decides who may create an account. */
 import { ProblemError } from "../../errors/errors.ts";
 import type { InvitationRow } from "../../storage/accounts/sign-in.ts";
+import { authenticateOperatorToken } from "../access/authentication.ts";
 import type { Services } from "../services.ts";
 import { findInvitationToJoin, findOpenInvitation } from "./invitations.ts";
-import { createOperatorProof } from "./operators.ts";
 
 export const INVITATION_COOKIE = "auspex.invitation";
 
@@ -20,8 +20,8 @@ export interface Admission {
   invitation: InvitationRow | undefined;
   /** The invitation to an organization, which the new account joins. */
   joining: Joining | undefined;
-  /** Proof of knowing OPERATOR_TOKEN. */
-  operator_proof: string | null;
+  /** Whether OPERATOR_TOKEN was entered. */
+  operator: boolean;
 }
 
 /** @throws ProblemError unauthenticated for a wrong OPERATOR_TOKEN */
@@ -30,9 +30,9 @@ export async function readAdmission(
   credentials: { invitation?: string | undefined; operatorToken?: string | undefined },
 ): Promise<Admission> {
   const { operatorToken, invitation } = credentials;
+  if (operatorToken !== undefined) authenticateOperatorToken(services, operatorToken);
   return {
-    operator_proof:
-      operatorToken === undefined ? null : await createOperatorProof(services, operatorToken),
+    operator: operatorToken !== undefined,
     invitation: await findOpenInvitation(services, invitation),
     joining:
       invitation === undefined ? undefined : await findInvitationToJoin(services.db, invitation),
@@ -41,9 +41,9 @@ export async function readAdmission(
 
 export const isAdmitted = (
   { settings }: Services,
-  { invitation, joining, operator_proof }: Admission,
+  { invitation, joining, operator }: Admission,
 ): boolean =>
-  operator_proof !== null ||
+  operator ||
   settings.signUp === "open" ||
   (settings.signUp === "invitation" &&
     (invitation !== undefined ||

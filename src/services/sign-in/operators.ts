@@ -1,23 +1,10 @@
-/**
- * Operators: users who have once proved that they know OPERATOR_TOKEN. After the token changes, nobody
- * is an operator until they prove the new one.
- */
-import { operatorProof } from "../../domain/accounts/token.ts";
+/** Operators: appointed by other operators. Who knows OPERATOR_TOKEN makes themselves the first, or one again. */
 import { conflict } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import { hasOperator, removeOperator, setOperator } from "../../storage/accounts/people.ts";
-import type { UserRow } from "../../storage/accounts/users.ts";
-import { authenticateOperator } from "../access/authentication.ts";
+import { getUser } from "../access/accounts.ts";
+import { authenticateOperatorToken, forgetTokens } from "../access/authentication.ts";
 import type { Services } from "../services.ts";
-
-/** The proof that is stored with operators. @throws ProblemError unauthenticated */
-export async function createOperatorProof(
-  services: Services,
-  operatorToken: string,
-): Promise<string> {
-  authenticateOperator(services, operatorToken);
-  return operatorProof(operatorToken);
-}
 
 /** @throws ProblemError unauthenticated */
 export async function becomeOperator(
@@ -25,39 +12,45 @@ export async function becomeOperator(
   userId: string,
   operatorToken: string,
 ): Promise<void> {
-  await setOperator(services.db, userId, await createOperatorProof(services, operatorToken));
+  authenticateOperatorToken(services, operatorToken);
+  await appoint(services, userId);
 }
 
-/** Returns the proof that operators have stored; undefined where nobody can be an operator. */
-export async function currentProof({ settings }: Services): Promise<string | undefined> {
-  const token = settings.operatorToken;
-  return token === undefined ? undefined : operatorProof(token);
+/** @throws ProblemError not_found; conflict for an organization and a suspended user */
+export async function appointOperator(services: Services, username: string): Promise<void> {
+  const { id, kind } = await getUser(services, username);
+  if (kind === "organization")
+    throw conflict(`'${username}' is an organization. Make one of its members an operator.`);
+  await appoint(services, id);
 }
 
-export async function isOperator(
-  services: Services,
-  { operator_proof }: UserRow,
-): Promise<boolean> {
-  return operator_proof !== null && operator_proof === (await currentProof(services));
+async function appoint({ db }: Services, userId: string): Promise<void> {
+  if (!(await setOperator(db, userId, Date.now())))
+    throw conflict("This account is suspended. Restore it first.");
+  forgetTokens();
 }
 
-/** The proof that an operator has given. D1 is asked until there is one; then this isolate remembers it. */
-let given: string | undefined;
+/** @throws ProblemError not_found; conflict for a user who is not an operator, and for the only one */
+export async function demoteOperator(services: Services, username: string): Promise<void> {
+  const { id, operator_since } = await getUser(services, username);
+  if (operator_since === null) throw conflict(`'${username}' is not an operator.`);
+  if (!(await removeOperator(services.db, id)))
+    throw conflict(
+      `'${username}' is the only operator. Make another user an operator first: without one, only OPERATOR_TOKEN opens this deployment's operator pages.`,
+    );
+  forgetTokens();
+}
 
-/** Returns whether the deployment has had an operator with its current token. True also if D1 cannot tell. */
-export async function isSetUp(services: Services): Promise<boolean> {
-  const proof = await currentProof(services);
-  if (proof === undefined) return false;
+/** Whether there has been an operator. D1 is asked until there is one; then this isolate remembers it. */
+let seen = false;
+
+/** Returns whether the deployment has had an operator. True also if D1 cannot tell. */
+export async function isSetUp({ db }: Services): Promise<boolean> {
   try {
-    if (given !== proof && (await hasOperator(services.db, proof))) given = proof;
+    seen ||= await hasOperator(db);
+    return seen;
   } catch (error) {
     logger.warn("Not known whether there is an operator", { error });
     return true;
   }
-  return given === proof;
-}
-
-/** @throws ProblemError conflict for a user who is not an operator */
-export async function demote({ db }: Services, userId: string): Promise<void> {
-  if (!(await removeOperator(db, userId))) throw conflict("This user is no longer an operator.");
 }

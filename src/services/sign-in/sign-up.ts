@@ -38,7 +38,7 @@ export async function signUp(
     username: existing?.username ?? request.username,
     name: request.name,
     avatar_url: "",
-    operator_proof: admitted.operator_proof,
+    operator_since: admitted.operator ? now : null,
     created_at: now,
     updated_at: now,
   };
@@ -94,10 +94,10 @@ const NOT_OPEN =
 async function existingUser(
   { db }: Services,
   username: string,
-  { invitation, operator_proof }: Admission,
+  { invitation, operator }: Admission,
 ) {
   if (invitation && invitation.user_id !== null) return findUser(db, invitation.user_id);
-  const user = operator_proof ? await findUserByName(db, username) : undefined;
+  const user = operator ? await findUserByName(db, username) : undefined;
   return user && !(await findLogin(db, user.id)) ? user : undefined;
 }
 

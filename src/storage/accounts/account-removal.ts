@@ -50,7 +50,7 @@ export const closeAccount = (db: Database, id: string, now: number) =>
         urls: [],
         location: "",
         company: "",
-        operator_proof: null,
+        operator_since: null,
         suspended_at: null,
         recovered_at: null,
         updated_at: unlessOnlyOwner(id, now),

@@ -6,13 +6,13 @@ import { models, usernames, users } from "../schema/index.ts";
 import { sessions } from "../schema/sign-in.ts";
 import { unlessOnlyOwner } from "./organizations.ts";
 
-/** @param proof fingerprint of the current OPERATOR_TOKEN */
-export function listOperators(db: Database, proof: string, keyset: Keyset) {
-  const { where, order, limit } = range([users.id], "desc", keyset);
+/** Operators, the latest first. */
+export function listOperators(db: Database, keyset: Keyset) {
+  const { where, order, limit } = range([users.operator_since, users.id], "desc", keyset);
   return db
     .select()
     .from(users)
-    .where(and(eq(users.operator_proof, proof), where))
+    .where(and(isNotNull(users.operator_since), where))
     .orderBy(...order)
     .limit(limit)
     .all();
@@ -56,26 +56,41 @@ export const listFormerUsernames = (db: Database, userId: string, current: strin
     .orderBy(asc(usernames.username))
     .all();
 
-export const setOperator = (db: Database, userId: string, proof: string) =>
-  db.update(users).set({ operator_proof: proof }).where(eq(users.id, userId));
+/** Makes a person an operator. @returns whether they are one now: not if they were suspended or deleted */
+export async function setOperator(db: Database, userId: string, now: number): Promise<boolean> {
+  const appointed = await db
+    .update(users)
+    .set({ operator_since: sql`coalesce(${users.operator_since}, ${now})` })
+    .where(
+      and(
+        eq(users.id, userId),
+        eq(users.kind, "user"),
+        isNull(users.suspended_at),
+        isNull(users.deleted_at),
+      ),
+    )
+    .returning({ id: users.id });
+  return appointed.length > 0;
+}
 
-/** @param proof fingerprint of the current OPERATOR_TOKEN */
-export async function hasOperator(db: Database, proof: string): Promise<boolean> {
+export async function hasOperator(db: Database): Promise<boolean> {
   const operator = await db
     .select({ id: users.id })
     .from(users)
-    .where(eq(users.operator_proof, proof))
+    .where(isNotNull(users.operator_since))
     .limit(1)
     .get();
   return operator !== undefined;
 }
 
-/** @returns whether the user was an operator */
+/** Demotes an operator, unless there is no other. @returns whether it did */
 export async function removeOperator(db: Database, userId: string): Promise<boolean> {
+  const hasOther = sql`EXISTS (SELECT 1 FROM users AS others
+    WHERE others.operator_since IS NOT NULL AND others.id <> ${userId})`;
   const removed = await db
     .update(users)
-    .set({ operator_proof: null })
-    .where(and(eq(users.id, userId), isNotNull(users.operator_proof)))
+    .set({ operator_since: null })
+    .where(and(eq(users.id, userId), isNotNull(users.operator_since), hasOther))
     .returning({ id: users.id });
   return removed.length > 0;
 }
@@ -99,7 +114,7 @@ export const suspendUser = (db: Database, userId: string, now: number, hidesMode
       .update(users)
       .set({
         suspended_at: now,
-        operator_proof: null,
+        operator_since: null,
         updated_at: unlessOnlyOwner(userId, sql`${users.updated_at}`),
       })
       .where(and(eq(users.id, userId), isNull(users.suspended_at))),

@@ -52,7 +52,7 @@ export async function insertLogin(
       .values(user)
       .onConflictDoUpdate({
         target: users.id,
-        set: { operator_proof: sql`coalesce(excluded.operator_proof, operator_proof)` },
+        set: { operator_since: sql`coalesce(operator_since, excluded.operator_since)` },
       }),
     ...spend(db, invited, id),
   ]);
@@ -142,34 +142,30 @@ export const insertInvitation = (db: Database, row: typeof invitations.$inferIns
 /** The users who created the invitations. */
 const makers = alias(users, "makers");
 
-/**
- * Whether an invitation is open. Its creator must still be an operator: links outlast sessions.
- * @param proof the proof that operators have stored
- */
-const isOpen = (now: number, proof: string) =>
+/** Whether an invitation is open. Its creator must still be an operator: links outlast sessions. */
+const isOpen = (now: number) =>
   and(
     isNull(invitations.accepted_at),
     gt(invitations.expires_at, now),
-    eq(makers.operator_proof, proof),
+    isNotNull(makers.operator_since),
   );
 
 export const findInvitation = async (
   db: Database,
   hash: string,
   now: number,
-  proof: string,
 ): Promise<InvitationRow | undefined> => {
   const found = await db
     .select({ invitation: invitations })
     .from(invitations)
     .innerJoin(makers, eq(makers.id, invitations.made_by))
-    .where(and(eq(invitations.hash, hash), isOpen(now, proof)))
+    .where(and(eq(invitations.hash, hash), isOpen(now)))
     .get();
   return found?.invitation;
 };
 
 /** Lists open invitations, newest first. */
-export const listInvitations = (db: Database, now: number, proof: string, limit: number) =>
+export const listInvitations = (db: Database, now: number, limit: number) =>
   db
     .select({
       id: invitations.id,
@@ -182,7 +178,7 @@ export const listInvitations = (db: Database, now: number, proof: string, limit:
     .from(invitations)
     .innerJoin(makers, eq(makers.id, invitations.made_by))
     .leftJoin(users, eq(users.id, invitations.user_id))
-    .where(isOpen(now, proof))
+    .where(isOpen(now))
     .orderBy(desc(invitations.id))
     .limit(limit)
     .all();

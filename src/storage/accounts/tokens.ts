@@ -59,6 +59,7 @@ const selectTokens = (db: Database) =>
       last_used_at: tokens.last_used_at,
       suspended_at: suspendedAt.as("suspended_at"),
       account_object: users.account_object,
+      operator_since: users.operator_since,
     })
     .from(tokens)
     .innerJoin(users, eq(users.id, tokens.user_id))

@@ -20,10 +20,8 @@ export const users = sqliteTable(
     urls: text({ mode: "json" }).$type<string[]>().notNull().default([]),
     location: text().notNull().default(""),
     company: text().notNull().default(""),
-    /**
-     * Fingerprint of the OPERATOR_TOKEN the user entered: they are an operator for as long as it is current.
-     */
-    operator_proof: text(),
+    /** When the user became an operator. Null: the account is none. */
+    operator_since: integer(),
     suspended_at: integer(),
     /** When an operator's recovery link set a new password, until the user dismisses the notice. */
     recovered_at: integer(),
@@ -39,7 +37,7 @@ export const users = sqliteTable(
     deleted_at: integer(),
   },
   (t) => [
-    index("users_operators").on(t.operator_proof, t.id).where(sql`operator_proof IS NOT NULL`),
+    index("users_operators").on(t.operator_since, t.id).where(sql`operator_since IS NOT NULL`),
     index("users_created_by").on(t.created_by).where(sql`created_by IS NOT NULL`),
     index("users_suspended").on(t.suspended_at, t.id).where(sql`suspended_at IS NOT NULL`),
   ],

@@ -76,5 +76,5 @@ test("a check that fails is reported, and sets the exit code", async () => {
 test("`npm run verify` without a token says how to call it", async () => {
   const { code, output } = await verify({}, world.access.url);
   expect(code).toBe(1);
-  expect(output).toContain("OPERATOR_TOKEN=… npm run verify");
+  expect(output).toContain("AUSPEX_TOKEN=… npm run verify");
 });

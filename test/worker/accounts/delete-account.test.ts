@@ -60,7 +60,7 @@ test("a closed account's data is removed, and another account is unchanged", asy
         urls: "[]",
         location: "",
         company: "",
-        operator_proof: null,
+        operator_since: null,
       }),
     ],
   ]);

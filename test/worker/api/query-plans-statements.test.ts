@@ -73,7 +73,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "find models by their names": async () => tokens.findModelsByName(db, user_id, [["a", "b"]]),
   "find the models of a token": async () => tokens.findModelNames(db, "t1"),
 
-  "list operators": async () => people.listOperators(db, "proof", beyond("5")),
+  "list operators": async () => people.listOperators(db, beyond(0, "5")),
   "list suspended users": async () => people.listSuspendedUsers(db, beyond(5, "5")),
   "list suspended users since a time": async () => people.listSuspended(db, 0, 10),
   "find the last use of users": async () => people.findActivity(db, [user_id]),

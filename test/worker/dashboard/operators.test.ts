@@ -1,8 +1,7 @@
-/** Operators: listed, demoted, and demoted by another OPERATOR_TOKEN. */
+/** Operators: appointed, listed and demoted, and set up with OPERATOR_TOKEN. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
-import { run } from "../support/accounts.ts";
 import { newOperator } from "../support/dashboard-users.ts";
 import { signedUp, Visitor } from "../support/visitor.ts";
 
@@ -16,15 +15,10 @@ const isOperator = async (visitor: Visitor) => (await visitor.look("/users")).st
 
 it("visitors are offered the set-up until an operator exists", async () => {
   const isOffered = async () => (await new Visitor().look("/")).html.includes('href="/set-up"');
-  settings.operatorToken = "a-token-of-nobody";
   expect(await isOffered()).toBe(true);
   const { visitor } = await signedUp();
-  await visitor.send("/set-up", { operator_token: settings.operatorToken });
+  await visitor.send("/set-up", { operator_token: env.OPERATOR_TOKEN });
   expect(await isOffered()).toBe(false);
-  settings.operatorToken = "another-token-of-nobody";
-  expect(await isOffered()).toBe(true);
-  settings.operatorToken = undefined;
-  expect(await isOffered()).toBe(true);
 });
 
 it("operators are listed without other users", async () => {
@@ -36,19 +30,29 @@ it("operators are listed without other users", async () => {
   expect(list).not.toContain(other.username);
 });
 
-it("an operator can be demoted, and prove the token again", async () => {
-  const [one, two] = [await newOperator(), await newOperator()];
+it("an operator makes another user an operator, and demotes them", async () => {
+  const [one, two] = [await newOperator(), await signedUp()];
+  expect(await isOperator(two.visitor)).toBe(false);
+  const page = `/users/${two.username}`;
+  expect((await one.visitor.look(page)).html).toContain(`action="${page}/appoint"`);
+  expect((await one.visitor.send(`${page}/appoint`)).location).toBe(page);
   expect(await isOperator(two.visitor)).toBe(true);
-  const demote = `/users/${two.username}/demote`;
-  expect((await one.visitor.send(demote)).location).toBe(`/users/${two.username}`);
+  expect((await one.visitor.look(page)).html).not.toContain(`action="${page}/appoint"`);
+  expect((await one.visitor.send(`${page}/demote`)).location).toBe(page);
   expect(await isOperator(two.visitor)).toBe(false);
   expect((await two.visitor.look("/fleet")).status).toBe(404);
-  expect((await one.visitor.send(demote)).status).toBe(409);
+  expect((await one.visitor.send(`${page}/demote`)).status).toBe(409);
+});
+
+it("a demoted operator who enters OPERATOR_TOKEN is an operator again", async () => {
+  const [one, two] = [await newOperator(), await newOperator()];
+  await one.visitor.send(`/users/${two.username}/demote`);
   await two.visitor.send("/set-up", { operator_token: env.OPERATOR_TOKEN });
   expect(await isOperator(two.visitor)).toBe(true);
 });
 
 it("operators who demote themselves are led to a page that they may see", async () => {
+  await newOperator();
   const { visitor, username } = await newOperator();
   const { location = "" } = await visitor.send(`/users/${username}/demote`);
   const { status, html } = await visitor.look(location);
@@ -56,25 +60,16 @@ it("operators who demote themselves are led to a page that they may see", async 
   expect(html).toContain("You are no longer an operator.");
 });
 
-it("operators of an earlier OPERATOR_TOKEN are none until they prove the new one", async () => {
-  const { visitor, username } = await newOperator();
+it("operators stay operators with another OPERATOR_TOKEN and with none", async () => {
+  const { visitor } = await newOperator();
   settings.operatorToken = "another-operator-token";
-  expect(await isOperator(visitor)).toBe(false);
-  expect((await visitor.look("/set-up")).html).toContain("will become an operator");
-  const old = await visitor.send("/set-up", { operator_token: env.OPERATOR_TOKEN });
+  expect(await isOperator(visitor)).toBe(true);
+  const old = await (await signedUp()).visitor.send("/set-up", {
+    operator_token: env.OPERATOR_TOKEN,
+  });
   expect(old.html).toContain("The operator token is wrong");
-  await visitor.send("/set-up", { operator_token: settings.operatorToken });
-  expect((await visitor.look("/users")).html).toContain(username);
   settings.operatorToken = undefined;
-  expect(await isOperator(visitor)).toBe(false);
-});
-
-it("an operator's proof is stored as a hash, not as the token", async () => {
-  const { user_id } = await newOperator();
-  const [row] = await run("SELECT operator_proof FROM users WHERE id = ?", user_id);
-  expect(row?.operator_proof).toMatch(/^[0-9a-f]{64}$/);
-  const rows = JSON.stringify(await run("SELECT * FROM users"));
-  expect(rows).not.toContain(env.OPERATOR_TOKEN);
+  expect(await isOperator(visitor)).toBe(true);
 });
 
 describe("links of a former operator", () => {
@@ -99,13 +94,11 @@ describe("links of a former operator", () => {
     );
   });
 
-  it("a link opens nothing under another OPERATOR_TOKEN, until its operator proves that", async () => {
+  it("a link stays open with another OPERATOR_TOKEN", async () => {
     const { visitor } = await newOperator();
     const { username } = await signedUp();
     const link = await linkOf({ visitor }, username);
     settings.operatorToken = "another-operator-token";
-    expect(await taken(link)).not.toBe(303);
-    await visitor.send("/set-up", { operator_token: settings.operatorToken });
     expect(await taken(link)).toBe(303);
   });
 
@@ -114,5 +107,20 @@ describe("links of a former operator", () => {
     const link = await linkOf(two, one.username);
     await one.visitor.send(`/users/${two.username}/suspend`);
     expect(await taken(link)).not.toBe(303);
+  });
+});
+
+describe("the scope operator", () => {
+  const form = { name: "fleet", scopes: "operator", expires: "30", models_for: "all" };
+
+  it("the form for a token offers the scope to operators only", async () => {
+    const { visitor } = await newOperator();
+    expect((await visitor.look("/tokens")).html).toContain('value="operator"');
+    expect((await visitor.send("/tokens", form)).html).toContain("Your new token: fleet");
+    const other = await signedUp();
+    expect((await other.visitor.look("/tokens")).html).not.toContain('value="operator"');
+    const { status, html } = await other.visitor.send("/tokens", form);
+    expect(status).toBe(422);
+    expect(html).toContain("Only an operator&#39;s own tokens can have the scope operator");
   });
 });

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import type { Visibility } from "../../../src/protocol/model.ts";
-import { scope } from "../../../src/protocol/operator.ts";
+import { DEFAULT_SCOPES } from "../../../src/protocol/operator.ts";
 import { ROLES, type Role, type ShareLevel } from "../../../src/protocol/organization.ts";
 import { sized } from "../../support/sized.ts";
 import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
@@ -30,6 +30,7 @@ import { FakeRunner } from "../support/runner.ts";
 import { setVariable } from "../support/variables.ts";
 import {
   newClient,
+  newOperatorUser,
   newRunnerToken,
   newUser,
   newWorld,
@@ -146,7 +147,7 @@ test.each([...CASES, ...SHARED, ...IN_ORGANIZATION])(
       if (caller === "a stranger" || caller.startsWith("a collaborator")) return stranger.client;
       if (caller === "the owner") return world.client;
       if (caller === "a token for another model") return limited;
-      const others = scope.options.filter((one) => !scopes.includes(one));
+      const others = DEFAULT_SCOPES.filter((one) => !scopes.includes(one));
       const made = withScopes.get(others.join()) ?? (await newClient(username, { scopes: others }));
       withScopes.set(others.join(), made);
       return made;
@@ -266,49 +267,62 @@ test("a signed address of a file works for any caller, for that file alone", asy
   }
 });
 
-test("operator endpoints refuse other tokens, and other endpoints refuse the operator's", async () => {
-  const { client, username: given_up } = await newUser();
-  const { username } = await client.ok<{ username: string }>("PATCH", "/v1/user", {
-    username: unique("renamed"),
-  });
-  const hardware = unique("hw");
-  await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "x" });
-  const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, "box");
-  // Only a runner that has stopped can be removed.
-  await runner.tell({ state: "stopped" });
-  const newId = async (path: string, body: object) =>
-    (await operator.ok<{ id: string }>("POST", `/v1/operator/${path}`, body)).id;
-  withKey();
-  onTestFinished(withoutKey);
-  const backup_id = await makeBackup();
-  const organization = unique("org");
-  const lead = await newUser();
-  await lead.client.ok("POST", "/v1/organizations", { username: organization });
-  const place = {
-    username,
-    organization,
-    lead: lead.username,
-    slug: "weather",
-    identifier: unique("hw"),
-    runner_id: runner.id,
-    action: "drain",
-    token_id: await newId(`users/${username}/tokens`, { name: "x" }),
-    backup_id,
-    part_number: "0",
-  };
-  const runner_token_id = await newId("runner_tokens", { name: "x", hardware: ["cpu"] });
-  const other = await newWorld();
-  const prediction_id = await other.waiting();
-  for (const [key, endpoint] of Object.entries(OPERATOR_ENDPOINTS)) {
-    const token_id = key.includes("runner_tokens") ? runner_token_id : place.token_id;
-    const theirs = key.includes("predictions") ? other.username : place.username;
-    const username = key.includes("usernames") ? given_up : theirs;
-    const named = { ...place, username, token_id, prediction_id };
-    const statusFor = async (caller: Client) =>
-      (await callEndpoint(caller, key, named, endpoint)).status;
-    const statuses = [await statusFor(nobody), await statusFor(client), await statusFor(operator)];
-    expect([key, ...statuses]).toEqual([key, 401, 401, endpoint.status ?? 200]);
-  }
+test.each(["OPERATOR_TOKEN", "an operator's token"] as const)(
+  "operator endpoints accept %s and refuse other tokens",
+  async (kind) => {
+    const appointed = await newOperatorUser();
+    const admitted = kind === "OPERATOR_TOKEN" ? operator : appointed.client;
+    const demoted = await newOperatorUser();
+    await operator.ok("DELETE", `/v1/operator/users/${demoted.username}/operator`);
+    const { client, username: given_up } = await newUser();
+    const { username } = await client.ok<{ username: string }>("PATCH", "/v1/user", {
+      username: unique("renamed"),
+    });
+    const hardware = unique("hw");
+    await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "x" });
+    const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, "box");
+    // Only a runner that has stopped can be removed.
+    await runner.tell({ state: "stopped" });
+    const newId = async (path: string, body: object) =>
+      (await operator.ok<{ id: string }>("POST", `/v1/operator/${path}`, body)).id;
+    withKey();
+    onTestFinished(withoutKey);
+    const backup_id = await makeBackup();
+    const organization = unique("org");
+    const lead = await newUser();
+    await lead.client.ok("POST", "/v1/organizations", { username: organization });
+    const place = {
+      username,
+      organization,
+      lead: lead.username,
+      slug: "weather",
+      identifier: unique("hw"),
+      runner_id: runner.id,
+      action: "drain",
+      token_id: await newId(`users/${username}/tokens`, { name: "x" }),
+      backup_id,
+      part_number: "0",
+    };
+    const runner_token_id = await newId("runner_tokens", { name: "x", hardware: ["cpu"] });
+    const other = await newWorld();
+    const prediction_id = await other.waiting();
+    for (const [key, endpoint] of Object.entries(OPERATOR_ENDPOINTS)) {
+      const token_id = key.includes("runner_tokens") ? runner_token_id : place.token_id;
+      const theirs = key.includes("predictions") ? other.username : place.username;
+      const username = key.includes("usernames") ? given_up : theirs;
+      const named = { ...place, username, token_id, prediction_id };
+      const statusFor = async (caller: Client) =>
+        (await callEndpoint(caller, key, named, endpoint)).status;
+      const statuses: number[] = [];
+      for (const caller of [nobody, lead.client, demoted.client, admitted])
+        statuses.push(await statusFor(caller));
+      expect([key, ...statuses]).toEqual([key, 401, 403, 403, endpoint.status ?? 200]);
+    }
+  },
+);
+
+test("endpoints of users refuse OPERATOR_TOKEN", async () => {
+  const place = { username: unique("user"), slug: "weather", token_id: crypto.randomUUID() };
   for (const [key, endpoint] of Object.entries(ENDPOINT_ACCESS))
     expect([key, (await callEndpoint(operator, key, place, endpoint)).status]).toEqual([key, 401]);
 });

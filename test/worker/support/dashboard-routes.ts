@@ -123,6 +123,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /users/:username": { ...operators, parameters: newUserPlace },
   "POST /users/:username/suspend": { ...operators, parameters: newUserPlace },
   "POST /users/:username/restore": { ...operators, parameters: newSuspended },
+  "POST /users/:username/appoint": { ...operators, parameters: newUserPlace },
   "POST /users/:username/demote": { ...operators, parameters: newOperatorPlace },
   "POST /users/:username/recovery": { ...operators, parameters: newUserPlace, status: 200 },
   "POST /users/:username/tokens/:id/revoke": { ...operators, parameters: newTokenOfUser },

@@ -15,6 +15,8 @@ export const OPERATOR_ENDPOINTS: Record<
   "DELETE /v1/operator/usernames/:username": {},
   "PUT /v1/operator/users/:username/suspension": {},
   "DELETE /v1/operator/users/:username/suspension": {},
+  "PUT /v1/operator/users/:username/operator": {},
+  "DELETE /v1/operator/users/:username/operator": {},
   "GET /v1/operator/users/:username/tokens": {},
   "GET /v1/operator/users/:username/predictions/:prediction_id": {},
   "GET /v1/operator/users/:username/predictions/:prediction_id/explain": {},

@@ -99,6 +99,13 @@ export async function newClient(username: string, options: object = {}): Promise
   return new Client(token);
 }
 
+/** Creates an operator, whose token has the scope `operator` alone. */
+export async function newOperatorUser() {
+  const { username, user_id } = await newUser();
+  await made(operator.put(`/v1/operator/users/${username}/operator`, {}));
+  return { username, user_id, client: await newClient(username, { scopes: ["operator"] }) };
+}
+
 export async function newRunnerToken(...hardware: string[]): Promise<string> {
   const path = "/v1/operator/runner_tokens";
   const { token } = await made<{ token: string }>(operator.post(path, { name: "test", hardware }));

@@ -37,7 +37,14 @@ import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
 import { newOrganization, setRole, setShare } from "../support/organizations.ts";
 import { advance } from "../support/time.ts";
 import { setVariable } from "../support/variables.ts";
-import { newUser, newWorld, operator, unique, type World } from "../support/world.ts";
+import {
+  newOperatorUser,
+  newUser,
+  newWorld,
+  operator,
+  unique,
+  type World,
+} from "../support/world.ts";
 
 const VARIABLE = "HF_TOKEN";
 
@@ -188,7 +195,11 @@ async function operatorsPlace(key: string, world: World): Promise<PathParameters
     await operator.ok("PUT", `/v1/operator/categories/${slug}`, { name: slug });
     return { slug };
   }
-  if (key.includes("suspension")) return { username: (await newUser()).username };
+  if (key === "DELETE /v1/operator/users/:username/operator") {
+    await newOperatorUser();
+    return { username: (await newOperatorUser()).username };
+  }
+  if (/suspension|\/operator$/.test(key)) return { username: (await newUser()).username };
   if (key.includes("/backups")) withKey();
   if (key.includes(":backup_id")) return { backup_id: await makeBackup(60_000), part_number: "0" };
   return {};

@@ -122,7 +122,7 @@ function Access({ operation }: { operation: OperationObject }) {
   const ways = operation.security ?? [{ accessToken: [] }];
   if (ways.some((way) => Object.keys(way).length === 0)) return <span class="access">public</span>;
   const operator = ways.some((way) => "operatorToken" in way);
-  return <span class="access">{operator ? "operator token" : "access token"}</span>;
+  return <span class="access">{operator ? "access token of an operator" : "access token"}</span>;
 }
 
 const Parameters = ({ parameters }: { parameters: Parameter[] }) => (

@@ -16,7 +16,7 @@ export interface SampleRequest {
   /** The method in capitals. */
   method: string;
   /** The variable with the token; undefined when none is needed. */
-  token: "OPERATOR_TOKEN" | "AUSPEX_TOKEN" | undefined;
+  token: "AUSPEX_TOKEN" | undefined;
   body: Media | undefined;
   answer: Media | undefined;
 }
@@ -75,5 +75,5 @@ function tokenOf(operation: Operation): SampleRequest["token"] {
   const { security = [{ accessToken: [] }] } = operation;
   const isPublic = security.some((way) => Object.keys(way).length === 0);
   if (isPublic && findSignature(operation)?.required !== false) return undefined;
-  return security.some((way) => "operatorToken" in way) ? "OPERATOR_TOKEN" : "AUSPEX_TOKEN";
+  return "AUSPEX_TOKEN";
 }
