@@ -114,8 +114,8 @@ export const identifyUser = (c: Context<AppEnv>, token: string): Promise<Caller>
 export const identifySender = (c: Context<AppEnv>) =>
   identify<unknown>(c, (services, token, check) => {
     if (isToken(token, "ausr")) return authenticateRunner(services, token, check);
-    return c.req.path.startsWith("/v1/operator/") && !isToken(token, "aus")
-      ? authenticateOperator(services, token)
+    return c.req.path.startsWith("/v1/operator/")
+      ? authenticateOperator(services, token, check)
       : authenticate(services, token, check);
   });
 

@@ -67,8 +67,8 @@ export const UsersPage = ({
     {circle === "everybody" && <Search query={query} />}
     {circle === "operators" && (
       <p class="hint">
-        Users who entered the operator token during <a href="/set-up">setup</a>. They must enter it
-        again when it changes.
+        Operators manage this deployment. Make a user an operator, or demote one, on the user’s
+        page.
       </p>
     )}
     {people.items.length === 0 ? (
