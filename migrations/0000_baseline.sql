@@ -110,6 +110,31 @@ CREATE UNIQUE INDEX `users_seq_unique` ON `users` (`seq`);--> statement-breakpoi
 CREATE INDEX `users_operators` ON `users` (`operator_since`,`id`) WHERE operator_since IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_created_by` ON `users` (`created_by`) WHERE created_by IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_suspended` ON `users` (`suspended_at`,`id`) WHERE suspended_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `audit_chains` (
+	`account_id` text PRIMARY KEY NOT NULL,
+	`object_id` text NOT NULL,
+	`key_id` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `audit_entries` (
+	`id` text PRIMARY KEY NOT NULL,
+	`account_id` text NOT NULL,
+	`action` text NOT NULL,
+	`actor_type` text NOT NULL,
+	`actor_id` text NOT NULL,
+	`actor_name` text NOT NULL,
+	`targets` text NOT NULL,
+	`context` text NOT NULL,
+	`changes` text,
+	`occurred_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `audit_entries_account` ON `audit_entries` (`account_id`,`id`);--> statement-breakpoint
+CREATE TABLE `failed_sign_ins` (
+	`day` text PRIMARY KEY NOT NULL,
+	`count` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `backup_parts` (
 	`run_id` text NOT NULL,
 	`number` integer NOT NULL,

@@ -30,6 +30,7 @@ export interface Bindings {
   CONVERSATION: DurableObjectNamespace<
     import("./objects/conversation/object.ts").ConversationObject
   >;
+  AUDIT: DurableObjectNamespace<import("./objects/audit/object.ts").AuditObject>;
   POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
   /** RUNNER is built with itty-durable, whose protocol is fetch: only objects/stubs/runner.ts calls it. */
   RUNNER: DurableObjectNamespace;
@@ -159,6 +160,7 @@ const variables = z.object({
   UPLOAD_PART_MAX_MIB: count.min(MIN_PART_MIB).default(95),
   RETENTION_DAYS: z.coerce.number().positive().default(30),
   HISTORY_DAYS: z.coerce.number().positive().default(400),
+  AUDIT_DAYS: z.coerce.number().positive().default(400),
   HISTORY_GB: z.coerce.number().positive().max(9).default(9),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   RATE_LIMIT_NUMBERS: rateNumbers.default({}),
@@ -235,6 +237,8 @@ export interface Settings {
   historySeconds: number;
   /** The size of an account's object from which on its oldest predictions are deleted. */
   historyBytes: number;
+  /** How long entries of the audit log are kept. */
+  auditMs: number;
   rateLimits: boolean;
   /** The limits of the rate limit bindings, which do not report them. */
   rateNumbers: Partial<Record<string, number>>;
@@ -322,6 +326,7 @@ export function settings(env: Bindings): Settings {
       retentionSeconds: v.RETENTION_DAYS * 86_400,
       historySeconds: Math.max(v.HISTORY_DAYS, v.RETENTION_DAYS + LATE_DAYS) * 86_400,
       historyBytes: v.HISTORY_GB * 1e9,
+      auditMs: v.AUDIT_DAYS * 86_400_000,
       rateLimits: v.RATE_LIMITS === "on",
       rateNumbers: v.RATE_LIMIT_NUMBERS,
       resourceShape: v.RESOURCE_SHAPE,

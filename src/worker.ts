@@ -10,6 +10,7 @@ import { getServices } from "./services/services.ts";
 import { sweepAll } from "./services/sweeps.ts";
 
 export { AccountObject } from "./objects/account/object.ts";
+export { AuditObject } from "./objects/audit/object.ts";
 export { ConversationObject } from "./objects/conversation/object.ts";
 export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";
@@ -27,7 +28,12 @@ const isForApp = (request: Request) =>
 export default {
   fetch: (request: Request, env, context) =>
     duringRequest(
-      { signal: request.signal, waitUntil: (promise) => context.waitUntil(promise) },
+      {
+        signal: request.signal,
+        waitUntil: (promise) => context.waitUntil(promise),
+        ip: request.headers.get("cf-connecting-ip"),
+        userAgent: request.headers.get("user-agent"),
+      },
       () => (isForApp(request) ? app : dashboard).fetch(request, env, context),
     ),
   async queue(batch, env) {

@@ -3,12 +3,14 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { timingSafeEqual } from "../domain/accounts/token.ts";
 import { notFound, ProblemError, problemEvent, problemLine } from "../errors/errors.ts";
+import { describeRequest } from "../lib/current-request.ts";
 import { hex } from "../lib/hex.ts";
 import { signInAddress } from "../middleware/closed.ts";
 import { clientNetwork, limitRate, limitSignIn } from "../middleware/rate-limit.ts";
 import { DEFAULT_SCOPES } from "../protocol/operator.ts";
 import type { Role } from "../protocol/organization.ts";
 import { isSuspended, requireAccountAccess, SUSPENDED } from "../services/access/access.ts";
+import { senderOf } from "../services/audit/record.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
 import { findSession, renewSessionCookie, type Session } from "../services/sign-in/sessions.ts";
 import { signOut } from "../services/sign-in/sign-in.ts";
@@ -40,7 +42,10 @@ export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
   c.set("session", session);
   const viewer = session?.user && viewerIn(session, session.user);
   c.set("viewer", viewer);
-  if (viewer) c.set("caller", viewer.caller);
+  if (viewer) {
+    c.set("caller", viewer.caller);
+    describeRequest({ sender: senderOf(viewer.caller) });
+  }
   const [newest = ""] = services.settings.secretKeys;
   c.set("formToken", session ? await formTokenOf(newest, session.id) : "");
   if (session && renewed) addCookies(c, [renewed.cookie]);
@@ -90,7 +95,9 @@ export const isSessionEnded = (problem: ProblemError): boolean => problem instan
 /** A 404 for everybody else, so that operator pages are not revealed. */
 export const requireOperator = createMiddleware<Dashboard>(async (c, next) =>
   requireUser(c, async () => {
-    if (!viewerOf(c).operator) throw notFound("This page");
+    const { operator, caller } = viewerOf(c);
+    if (!operator) throw notFound("This page");
+    describeRequest({ sender: { ...senderOf(caller), type: "operator" } });
     await next();
   }),
 );

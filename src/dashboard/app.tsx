@@ -14,6 +14,7 @@ import {
   problemTitle,
   toProblem,
 } from "../errors/errors.ts";
+import { describeRequest } from "../lib/current-request.ts";
 import { logger } from "../log.ts";
 import { requestBody } from "../middleware/body.ts";
 import { isOpenRoute } from "../middleware/closed.ts";
@@ -101,6 +102,10 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
       return Promise.resolve(c.redirect(path + new URL(c.req.url).search));
     })
     .use(requestId({ limitLength: 128 }))
+    .use((c, next) => {
+      describeRequest({ requestId: c.var.requestId });
+      return next();
+    })
     .use(noStoreByDefault)
     // `privateHeaders` wraps `pageHeaders`, so that its values are set last and stay.
     .use(privateHeaders)

@@ -10,6 +10,21 @@ export interface CurrentRequest {
   signal: AbortSignal;
   /** Keeps the isolate at work until it has settled. */
   waitUntil: (promise: Promise<unknown>) => void;
+  ip?: string | null;
+  userAgent?: string | null;
+  /** Set by the middleware of every request. */
+  requestId?: string;
+  /** The sender, once authenticated: the audit log names it. */
+  sender?: Sender;
+}
+
+export interface Sender {
+  type: "user" | "service_token" | "operator" | "operator_token";
+  id: string;
+  /** Empty: the name of the user with this id. */
+  name: string;
+  token_id?: string;
+  session_id?: string;
 }
 
 /** A resource of the isolate that a request holds: memory, or a place among a limited number. */
@@ -26,6 +41,15 @@ const current = new AsyncLocalStorage<CurrentRequest>();
 
 export const duringRequest = <T>(request: CurrentRequest, answer: () => T): T =>
   current.run(request, answer);
+
+/** Returns the request; undefined in sweeps, queues and objects. */
+export const currentRequest = (): CurrentRequest | undefined => current.getStore();
+
+/** Adds what is known of the current request by now. */
+export function describeRequest(facts: Pick<CurrentRequest, "requestId" | "sender">): void {
+  const request = current.getStore();
+  if (request) Object.assign(request, facts);
+}
 
 /** @throws the reason of the abort: what a request takes after it would never be given back */
 export const requireClient = (): void => current.getStore()?.signal.throwIfAborted();

@@ -8,6 +8,7 @@ import { WRITE_ROWS, type WriteRoute } from "../domain/accounts/write-rows.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
 import { conventionOf, ProblemError } from "../errors/errors.ts";
 import { isReplicateRequest } from "../errors/replicate.ts";
+import { describeRequest } from "../lib/current-request.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
@@ -18,6 +19,7 @@ import {
   authenticateRunner,
   type TokenCheck,
 } from "../services/access/authentication.ts";
+import { recordRead, senderOf } from "../services/audit/record.ts";
 import { isValidSignature } from "../services/files/signed-urls.ts";
 import { findTokenToCreate } from "../services/predictions/version-resolution.ts";
 import { isSeenRunner } from "../services/runners/runners.ts";
@@ -65,7 +67,7 @@ export const allowAnonymous = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.header("authorization") === undefined) {
     await limitAddress(c);
   } else {
-    const caller = await identify(c, authenticate);
+    const caller = await identifyCaller(c);
     await countByToken(c, caller);
     if (caller.scopes.includes("read")) c.set("caller", caller);
   }
@@ -108,7 +110,7 @@ function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
 
 /** Returns a user by the access token that a request brings in some other way. @throws ProblemError */
 export const identifyUser = (c: Context<AppEnv>, token: string): Promise<Caller> =>
-  identify(c, authenticate, { token });
+  identifyCaller(c, { token });
 
 /** Resolves a token of any kind, whatever its sender may do. @throws ProblemError */
 export const identifySender = (c: Context<AppEnv>) =>
@@ -157,7 +159,18 @@ export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
   const operator = await identify(c, (services, token, check) =>
     authenticateOperator(services, token, check, maxAgeMs),
   );
-  if (operator.kind === "token") await requireOperatorsToken(c, operator.caller);
+  if (operator.kind === "token") {
+    await requireOperatorsToken(c, operator.caller);
+    describeRequest({ sender: { ...senderOf(operator.caller), type: "operator" } });
+  } else {
+    describeRequest({ sender: { type: "operator_token", id: "", name: "OPERATOR_TOKEN" } });
+    const request = { type: "request", id: c.var.requestId, name: `${c.req.method} ${c.req.path}` };
+    await recordRead(c.var.services, {
+      action: "operator_token.used",
+      account_id: null,
+      targets: [request],
+    });
+  }
   c.set("operator", operator);
   await next();
 });
@@ -185,7 +198,7 @@ function userToken(
   { named, route }: { named?: NamedModel; route?: WriteRoute } = {},
 ) {
   return createMiddleware<AppEnv>(async (c, next) => {
-    const caller = await identify(c, authenticate, { named });
+    const caller = await identifyCaller(c, { named });
     await count(c, caller);
     check(caller);
     c.set("caller", caller);
@@ -287,6 +300,16 @@ async function identify<Identity>(
     if (error instanceof ProblemError && error.code === "unauthenticated") await count();
     throw error;
   }
+}
+
+/** Like `identify`, for a user: entries of the audit log name the caller. */
+async function identifyCaller(
+  c: Context<AppEnv>,
+  request?: { token?: string; named?: NamedModel | undefined },
+): Promise<Caller> {
+  const caller = await identify(c, authenticate, request);
+  describeRequest({ sender: senderOf(caller) });
+  return caller;
 }
 
 /** Records the last use of a token in the background: a request neither waits for it nor fails with it. */

@@ -8,6 +8,7 @@ import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import { rateHeaders } from "../domain/accounts/rate-limit.ts";
 import { conventionOf, ProblemError } from "../errors/errors.ts";
+import { describeRequest } from "../lib/current-request.ts";
 import { isNotStored } from "./conditional.ts";
 import { CONTENT_LEFT_OUT_HEADER, PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./openai.ts";
 
@@ -43,6 +44,7 @@ const SENT_ID = /^[\w=-]{1,128}$/;
 export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
   const sent = c.req.header("x-request-id") ?? "";
   c.set("requestId", SENT_ID.test(sent) ? sent : crypto.randomUUID());
+  describeRequest({ requestId: c.get("requestId") });
   if (c.req.method === "OPTIONS") c.res = (await preflight(c, next)) ?? c.res;
   else await next();
   const { headers } = withOwnHeaders(c, "x-request-id", c.get("requestId"));

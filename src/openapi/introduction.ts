@@ -138,6 +138,10 @@ export const tags = [
     description: "Accounts that several people share, each with a role.",
   },
   {
+    name: "Audit log",
+    description: "Who changed what in your account, and what operators looked up.",
+  },
+  {
     name: "Categories and hardware",
     description: "Model categories, and the hardware models run on.",
   },

@@ -13,6 +13,7 @@ import { replaceSecrets } from "../storage/webhooks/endpoints.ts";
 import { sweepDatabaseSpace } from "./access/storage-quota.ts";
 import { sweepAccounts } from "./accounts/delete-account.ts";
 import { sweepSuspended } from "./accounts/suspension.ts";
+import { sweepAudit } from "./audit/trail.ts";
 import { sweepBackups } from "./backups/make-backup.ts";
 import { sweepUploads } from "./files/uploads.ts";
 import { sweepExamples } from "./models/examples.ts";
@@ -39,6 +40,7 @@ export const SWEEPS = {
   revoked_runners: sweepRevokedRunners,
   pools: sweepPools,
   encryption: reEncrypt,
+  audit: sweepAudit,
   backups: sweepBackups,
   database_space: sweepDatabaseSpace,
 } satisfies Record<string, (services: Services, now: number) => Promise<unknown>>;

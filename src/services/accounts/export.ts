@@ -1,9 +1,6 @@
-/** The stream of an export: nothing is made ahead of its reader. */
+/** The export of an account: what it is, and what it has made. */
 
 import type { Key } from "../../domain/cursor.ts";
-import { withoutSeparators } from "../../lib/json.ts";
-import { untilAborted } from "../../lib/timeout.ts";
-import { logger } from "../../log.ts";
 import type { ExportLine } from "../../protocol/export.ts";
 import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
@@ -17,6 +14,7 @@ import { listEndpoints } from "../../storage/webhooks/endpoints.ts";
 import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import type { EventStream } from "../access/concurrency-limit.ts";
+import { exportStream } from "../export-stream.ts";
 import { presentUploadedFile } from "../files/upload-view.ts";
 import { pagesOf } from "../pagination.ts";
 import type { Services } from "../services.ts";
@@ -29,65 +27,6 @@ const PAGE = 50;
 const HEAVY_PAGE = 20;
 
 const USAGE_PAGE = 500;
-
-const LINE_FEED = 10;
-
-const encoder = new TextEncoder();
-
-function exportStream(pieces: AsyncGenerator<Piece>): EventStream {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  const ending = new AbortController();
-  let lastWords = "";
-  let inLine = false;
-  const leave = () => {
-    resolve();
-    // A call that is under way ends before `pieces` returns.
-    pieces.return(undefined).catch(() => {});
-  };
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { signal } = ending;
-        try {
-          const next = signal.aborted || (await untilAborted(pieces.next(), signal));
-          if (next !== true && !next.done) {
-            const bytes = bytesOf(next.value);
-            inLine = bytes.at(-1) !== LINE_FEED;
-            return controller.enqueue(bytes);
-          }
-        } catch (error) {
-          if (!signal.aborted) {
-            logger.error("Export failed", { error });
-            leave();
-            // The error breaks the stream off, so that an incomplete export does not look complete.
-            throw error;
-          }
-        }
-        if (signal.aborted)
-          controller.enqueue(encoder.encode(inLine ? `\n${lastWords}` : lastWords));
-        controller.close();
-        leave();
-      },
-      cancel: leave,
-    },
-    { highWaterMark: 0 },
-  );
-  return {
-    body,
-    over,
-    async end(words) {
-      lastWords = words;
-      ending.abort();
-    },
-  };
-}
-
-const bytesOf = (piece: Piece): Uint8Array =>
-  piece instanceof Uint8Array
-    ? piece
-    : encoder.encode(
-        typeof piece === "string" ? piece : `${withoutSeparators(JSON.stringify(piece))}\n`,
-      );
 
 interface ExportRequest {
   /** The export's URL without a query, which the line that says where to continue is made from. */

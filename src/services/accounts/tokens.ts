@@ -21,6 +21,7 @@ import { isLimitReached } from "../../storage/database.ts";
 import { type Caller, requireAccountAccess } from "../access/access.ts";
 import { forgetTokens } from "../access/authentication.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
+import { auditEntry } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { unknownHardware } from "../runners/hardware.ts";
@@ -61,8 +62,14 @@ export async function createToken(
     expires_at: expires,
     ...actor,
   };
+  const entry = auditEntry({
+    action: "token.created",
+    account_id: userId,
+    targets: [{ type: "token", id, name }],
+    after: { scopes, models, priority, expires_at, service_role: actor.service_role },
+  });
   await orConflict(
-    withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId))),
+    withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId), entry)),
     isLimitReached,
     `${actor.service_role == null ? "You" : "An organization"} can have at most ${MAX_TOKENS} access tokens. Revoke an unused token.`,
   );
@@ -123,13 +130,24 @@ export async function createRunnerToken(
   if (issues.length > 0) throw new ValidationFailure(issues);
   const token = newToken("ausr");
   const id = uuid();
-  await insertRunnerToken(services.db, {
-    ...request,
-    id,
-    hash: await sha256(token),
-    prefix: tokenPrefix(token),
-    created_at: Date.now(),
+  const { name, hardware } = request;
+  const entry = auditEntry({
+    action: "runner_token.created",
+    account_id: null,
+    targets: [{ type: "runner_token", id, name }],
+    after: { hardware },
   });
+  await insertRunnerToken(
+    services.db,
+    {
+      ...request,
+      id,
+      hash: await sha256(token),
+      prefix: tokenPrefix(token),
+      created_at: Date.now(),
+    },
+    entry,
+  );
   return { id, token };
 }
 
@@ -173,7 +191,14 @@ async function revokeFor(
   userId: string | undefined,
   maker?: string,
 ): Promise<void> {
-  if (!(await revoke(db, id, userId, maker))) throw notFound(`The token '${id}'`);
+  const isRevoked = await revoke(db, id, userId, maker, ({ user_id, name }) =>
+    auditEntry({
+      action: "token.revoked",
+      account_id: user_id,
+      targets: [{ type: "token", id, name }],
+    }),
+  );
+  if (!isRevoked) throw notFound(`The token '${id}'`);
   // The cache is keyed by the token's text, which is not known here, so it forgets all tokens.
   forgetTokens();
 }

@@ -38,6 +38,7 @@ import { type Caller, requireAccess, requireAccountAccess } from "../access/acce
 import { getUser } from "../access/accounts.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows } from "../access/write-limit.ts";
+import { auditEntry } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
@@ -110,7 +111,13 @@ export async function createModel(
   };
   const max = services.settings.maxModels;
   const allowance = quotaOf(services, caller.user_id);
-  const inserting = insertModel(services.db, row, category_slugs, max, allowance);
+  const entry = auditEntry({
+    action: "model.created",
+    account_id: caller.user_id,
+    targets: [{ type: "model", id: row.id, name: row.name }],
+    after: { ...request, category_slugs },
+  });
+  const inserting = insertModel(services.db, row, category_slugs, max, allowance, entry);
   await orConflict(
     unlessTaken(request.name, withinQuota(services, inserting)),
     isLimitReached,
@@ -119,6 +126,12 @@ export async function createModel(
   await keepPictures(services, row.owner_id, row.overview);
   return getModel(services, row.id);
 }
+
+/** The account and the target of an entry of the audit log about a model. */
+export const ofModel = ({ id, name, owner }: Pick<DetailedModelRow, "id" | "name" | "owner">) => ({
+  account_id: owner.id,
+  targets: [{ type: "model", id, name: `${owner.username}/${name}` }],
+});
 
 /** The fields of a model that a collaborator changes at the level `write`. */
 const TEXTS = new Set<string>([
@@ -160,6 +173,7 @@ export async function updateModel(
       },
       category_slugs,
       quotaOf(services, model.owner.id),
+      auditEntry({ action: "model.updated", ...ofModel(model), before: model, after: request }),
     );
     await orConflict(
       unlessTaken(changes.name ?? name, withinQuota(services, updating)),
@@ -206,7 +220,8 @@ export async function deleteModel(
   const { id, latest_version } = model;
   const { maxVersions } = services.settings;
   await chargeRows(services, ROWS_OF.version * Math.min(latest_version?.number ?? 0, maxVersions));
-  await deleteRow(services.db, id, keptUntil(services));
+  const entry = auditEntry({ action: "model.deleted", ...ofModel(model) });
+  await deleteRow(services.db, id, keptUntil(services), entry);
   await keepPictures(services, model.owner.id, model.overview);
   forgetModel(caller, owner, name);
 }

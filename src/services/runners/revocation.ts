@@ -11,6 +11,7 @@ import {
   listShutOutRunners,
 } from "../../storage/runners/runners.ts";
 import { forgetRunnerTokens } from "../access/authentication.ts";
+import { auditEntry } from "../audit/record.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 
@@ -34,7 +35,14 @@ export async function revokeRunnerToken(
 ): Promise<void> {
   const at = Date.now();
   const runners = await listRunnerIds(db, id);
-  if (!(await revoke(db, id, at))) throw notFound(`The runner token '${id}'`);
+  const isRevoked = await revoke(db, id, at, ({ name }) =>
+    auditEntry({
+      action: "runner_token.revoked",
+      account_id: null,
+      targets: [{ type: "runner_token", id, name }],
+    }),
+  );
+  if (!isRevoked) throw notFound(`The runner token '${id}'`);
   forgetRunnerTokens();
   const event = { at, kind: "token_revoked" as const, detail: "", by: by ?? undefined };
   const notify = (runner: string) =>

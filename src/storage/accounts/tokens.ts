@@ -1,6 +1,8 @@
 import { and, eq, getTableColumns, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { Role } from "../../protocol/organization.ts";
+import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { members, models, runnerTokens, tokens, users } from "../schema/index.ts";
@@ -16,6 +18,7 @@ export function insertToken(
   row: typeof tokens.$inferInsert,
   max: number,
   allowance: StorageQuota,
+  entry: EntryRow,
 ) {
   const ofWhom =
     row.service_role == null
@@ -24,11 +27,19 @@ export function insertToken(
   const count = sql`(SELECT count(*) FROM tokens WHERE user_id = ${row.user_id} AND ${ofWhom}
     AND (expires_at IS NULL OR expires_at > ${row.created_at}))`;
   const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
-  return writeWithinQuota(db, allowance, db.insert(tokens).values({ ...row, id }));
+  return writeWithinQuota(
+    db,
+    allowance,
+    db.insert(tokens).values({ ...row, id }),
+    insertIfChanged(db, entry),
+  );
 }
 
-export const insertRunnerToken = (db: Database, row: typeof runnerTokens.$inferInsert) =>
-  db.insert(runnerTokens).values(row);
+export const insertRunnerToken = (
+  db: Database,
+  row: typeof runnerTokens.$inferInsert,
+  entry: EntryRow,
+) => changeRecorded(db, db.insert(runnerTokens).values(row), entry);
 
 /** The person whose token it is: it stops when they are suspended. A service token has none. */
 const person = alias(users, "person");
@@ -210,31 +221,47 @@ export function listRunnerTokens(db: Database, keyset: Keyset) {
  * Deletes the row, because an account may create and revoke any number.
  * @param userId the owner it must have; undefined: any
  * @param maker the member whose token it must be; undefined: any
+ * @param entryOf makes the entry of the audit log
  * @returns whether it existed
  */
 export async function revokeToken(
   db: Database,
   id: string,
   userId: string | undefined,
-  maker?: string,
+  maker: string | undefined,
+  entryOf: (token: { user_id: string; name: string }) => EntryRow,
 ): Promise<boolean> {
   const isTheirs = and(
     userId === undefined ? undefined : eq(tokens.user_id, userId),
     isMadeBy(maker),
   );
-  const revoked = await db
-    .delete(tokens)
-    .where(and(eq(tokens.id, id), isTheirs))
-    .returning({ id: tokens.id });
+  const isIt = and(eq(tokens.id, id), isTheirs);
+  const token = await db
+    .select({ user_id: tokens.user_id, name: tokens.name })
+    .from(tokens)
+    .where(isIt)
+    .get();
+  if (!token) return false;
+  const deleting = db.delete(tokens).where(isIt).returning({ id: tokens.id });
+  const revoked = await changeRecorded(db, deleting, entryOf(token));
   return revoked.length > 0;
 }
 
 /** @returns whether it existed and was not revoked yet */
-export async function revokeRunnerToken(db: Database, id: string, now: number): Promise<boolean> {
-  const revoked = await db
+export async function revokeRunnerToken(
+  db: Database,
+  id: string,
+  now: number,
+  entryOf: (token: { name: string }) => EntryRow,
+): Promise<boolean> {
+  const isIt = and(eq(runnerTokens.id, id), isNull(runnerTokens.revoked_at));
+  const token = await db.select({ name: runnerTokens.name }).from(runnerTokens).where(isIt).get();
+  if (!token) return false;
+  const revoking = db
     .update(runnerTokens)
     .set({ revoked_at: now })
-    .where(and(eq(runnerTokens.id, id), isNull(runnerTokens.revoked_at)))
+    .where(isIt)
     .returning({ id: runnerTokens.id });
+  const revoked = await changeRecorded(db, revoking, entryOf(token));
   return revoked.length > 0;
 }

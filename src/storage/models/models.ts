@@ -10,10 +10,12 @@ import {
   sql,
 } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { CategorySummary, ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { isSeenBy, levelOf } from "../accounts/visible-models.ts";
+import { insertIfChanged } from "../audit/entries.ts";
 import { type Database, failedOn, runBatch } from "../database.ts";
 import { keepUploadsOf } from "../files/uploads.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
@@ -329,11 +331,13 @@ export async function insertModel(
   slugs: string[],
   max: number,
   allowance: StorageQuota,
+  entry: EntryRow,
 ): Promise<void> {
   const count = sql`(SELECT count(*) FROM models WHERE owner_id = ${row.owner_id})`;
   const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
   const inserting = db.insert(models).values({ ...row, id });
-  await writeWithinQuota(db, allowance, inserting, ...setCategories(db, row.id, slugs));
+  const setting = setCategories(db, row.id, slugs);
+  await writeWithinQuota(db, allowance, inserting, insertIfChanged(db, entry), ...setting);
 }
 
 /**
@@ -347,6 +351,7 @@ export async function updateModel(
   changes: Partial<ModelRow>,
   slugs: string[] | undefined,
   allowance: StorageQuota,
+  entry: EntryRow,
 ): Promise<void> {
   const { default_version: number } = changes;
   // The column refuses NULL, and with it the whole batch.
@@ -356,7 +361,8 @@ export async function updateModel(
     .update(models)
     .set({ ...changes, ...(typeof number === "number" && { created_at: whileThere }) })
     .where(eq(models.id, id));
-  await writeWithinQuota(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
+  const setting = slugs ? setCategories(db, id, slugs) : [];
+  await writeWithinQuota(db, allowance, updating, insertIfChanged(db, entry), ...setting);
 }
 
 export const isVersionGone = (error: unknown): boolean =>
@@ -365,10 +371,17 @@ export const isVersionGone = (error: unknown): boolean =>
 /**
  * Deletes a model. Predictions that were accepted run to their end.
  * @param keepUntil how long they may need the versions' files
+ * @param entry absent: the model goes with its account
  */
-export async function deleteModel(db: Database, id: string, keepUntil: number): Promise<void> {
+export async function deleteModel(
+  db: Database,
+  id: string,
+  keepUntil: number,
+  entry?: EntryRow,
+): Promise<void> {
   await db.batch([
     keepUploadsOf(db, { modelId: id }, keepUntil),
     db.delete(models).where(eq(models.id, id)),
+    ...(entry ? [insertIfChanged(db, entry)] : []),
   ]);
 }

@@ -137,12 +137,13 @@ describe("x-request-id", () => {
 });
 
 describe("an error of the service", () => {
-  /** Bindings whose database fails with this message. */
+  /** Bindings whose database fails to read with this message. */
   const failing = (message: string) => ({
     ...env,
     DB: {
       prepare: () => ({
         bind: () => ({
+          run: () => Promise.resolve({}),
           raw: () => Promise.reject(new Error(message)),
           all: () => Promise.reject(new Error(message)),
         }),

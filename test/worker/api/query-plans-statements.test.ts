@@ -1,4 +1,5 @@
 /** Query plans of the statements of D1: `query-plans.snapshot` has those that were last reviewed. */
+
 import { expect, test } from "vitest";
 import type { Key } from "../../../src/domain/cursor.ts";
 import {
@@ -22,6 +23,7 @@ import { listDetailedModels } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
 import { listInputSchemas, listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
 import * as endpoints from "../../../src/storage/webhooks/endpoints.ts";
+import { anEntry } from "../support/audit.ts";
 import { ALLOWANCE, db, newRows, plansOf } from "../support/query-plans.ts";
 
 const { user_id, other } = await newRows();
@@ -65,7 +67,8 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "list active accounts, next page": () => listReportedSince(db, 1, beyond(1, "u", "m")),
   "delete an account's counts": async () => deleteCounts(db, user_id, 10),
 
-  "count and insert a token": async () => tokens.insertToken(db, token, 1_000, ALLOWANCE),
+  "count and insert a token": async () =>
+    tokens.insertToken(db, token, 1_000, ALLOWANCE, anEntry()),
   "find what a token may do": () => tokens.findTokenById(db, "t1"),
   "find what a session may do": () => findSessionPrincipal(db, "s1", other),
   "find whether an account sees a model": () => isModelSeen(db, "m1", other),

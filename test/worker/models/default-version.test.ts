@@ -1,10 +1,12 @@
 /** The version that runs when none is named. */
+
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Model, Version } from "../../../src/protocol/model.ts";
 import { database } from "../../../src/storage/database.ts";
 import { findModel, isVersionGone, updateModel } from "../../../src/storage/models/models.ts";
+import { anEntry } from "../support/audit.ts";
 import { newModel, pathOf, publish, referenceOf } from "../support/catalogue.ts";
 import { newUser } from "../support/world.ts";
 
@@ -55,7 +57,14 @@ describe("the default version", () => {
     const db = database(env.DB);
     const { id, name } = await newModel(client, { visibility: "public" });
     const allowance = { user_id, max_bytes: 1e9, max_total_bytes: 1e12 };
-    const changing = updateModel(db, id, { default_version: 7, name: "other" }, [], allowance);
+    const changing = updateModel(
+      db,
+      id,
+      { default_version: 7, name: "other" },
+      [],
+      allowance,
+      anEntry(),
+    );
     expect(isVersionGone(await changing.catch((error) => error))).toBe(true);
     expect(await findModel(db, id)).toMatchObject({ name, pinned: null });
     for (let n = 0; n < 10; n++) {

@@ -134,6 +134,9 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   "GET /v1/user": own(["read"], ALL_THEIRS),
   // The export is limited to the models of the token: token-access.test.ts.
   "GET /v1/user/export": own(["read"], WHOLE_ACCOUNT),
+  "GET /v1/audit_events": own(["read"], WHOLE_ACCOUNT),
+  "GET /v1/audit_events/verify": own(["read"], WHOLE_ACCOUNT),
+  "GET /v1/audit_events/export": own(["read"], WHOLE_ACCOUNT),
   "GET /v1/user/usage": own(["read"], WHOLE_ACCOUNT),
   "GET /v1/user/models": own(["read"], ALL_THEIRS),
   "PATCH /v1/user": { ...own(["write"], WHOLE_ACCOUNT), body: () => ({}) },

@@ -5,7 +5,9 @@ import { afterEach, expect, test } from "vitest";
 import { decryptVariables } from "../../../src/domain/models/variables.ts";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
 import { runnerAt } from "../../../src/objects/stubs/runner.ts";
+import type { AuditEvent } from "../../../src/protocol/audit.ts";
 import type { Model } from "../../../src/protocol/model.ts";
+import type { Page } from "../../../src/services/pagination.ts";
 import { SWEEPS } from "../../../src/services/sweeps.ts";
 import { closeAccount } from "../../../src/storage/accounts/account-removal.ts";
 import { findEndpoint } from "../../../src/storage/webhooks/endpoints.ts";
@@ -146,6 +148,21 @@ const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups" | "database_space">, 
       const tokens = await run("SELECT id FROM runner_tokens WHERE id = ?", token?.token_id);
       expect(tokens).toEqual([]);
       expect(await runnerAt(env, id).getPresence()).toBeNull();
+    };
+  },
+  /** An entry that a change has just written. */
+  async audit() {
+    const { client, user_id } = await newUser();
+    await client.ok("POST", "/v1/models", { name: "poet" });
+    return async () => {
+      const rows = await run("SELECT id FROM audit_entries WHERE account_id = ?", user_id);
+      expect(rows).toEqual([]);
+      const { items } = await client.ok<Page<AuditEvent>>("GET", "/v1/audit_events");
+      expect(items.map(({ action, sequence }) => [action, sequence])).toContainEqual([
+        "model.created",
+        expect.any(Number),
+      ]);
+      expect(await client.ok("GET", "/v1/audit_events/verify")).toMatchObject({ valid: true });
     };
   },
   async pools() {

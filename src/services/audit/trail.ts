@@ -1,0 +1,191 @@
+/** The audit log of an account, or of the deployment: lists, verification and export. */
+import type { ChainPlace } from "../../domain/audit/chain.ts";
+import { DEPLOYMENT, type EntryRow, presentEntry } from "../../domain/audit/entry.ts";
+import { mergeSorted } from "../../domain/cursor.ts";
+import { derivedKey, hex } from "../../lib/hex.ts";
+import { auditAt, newAuditObjectId } from "../../objects/stubs/audit.ts";
+import type { AuditEvent, AuditFilter, AuditVerification } from "../../protocol/audit.ts";
+import {
+  countEntries,
+  deleteEntries,
+  type EntryFilter,
+  findChain,
+  insertChain,
+  listChainsSignedWithout,
+  listEntries,
+  listToMove,
+  setChainKey,
+} from "../../storage/audit/entries.ts";
+import type { Keyset } from "../../storage/keyset.ts";
+import type { EventStream } from "../access/concurrency-limit.ts";
+import { exportStream } from "../export-stream.ts";
+import { type Page, type PageRequest, paginate, type Searched } from "../pagination.ts";
+import type { Services } from "../services.ts";
+
+/** The log that is read. Of an account: its own chain. Of the deployment: the chain of all entries. */
+export type Trail = { account_id: string } | "deployment";
+
+export interface TrailFilter extends AuditFilter {
+  /** In the log of the deployment: limits it to an account. */
+  account_id?: string | undefined;
+}
+
+/** @throws ValidationFailure for a cursor of another list */
+export const listTrail = (
+  services: Services,
+  trail: Trail,
+  filter: TrailFilter,
+  page: PageRequest,
+): Promise<Page<AuditEvent>> => {
+  const limits = limitsOf(trail, filter);
+  return paginate(services, page, {
+    name: `audit ${JSON.stringify([trail, limits])}`,
+    find: (keyset) => findEntries(services, trail, limits, keyset),
+    keyOf: ({ id }) => [id],
+    present: presentEntry,
+  });
+};
+
+function limitsOf(trail: Trail, { account_id, after, before, ...rest }: TrailFilter): EntryFilter {
+  return {
+    ...rest,
+    account_id: trail === "deployment" ? account_id : trail.account_id,
+    after: after === undefined ? undefined : Date.parse(after),
+    before: before === undefined ? undefined : Date.parse(before),
+  };
+}
+
+/**
+ * Finds entries in D1 and in the chain. D1 is read first: what the sweep has moved since is in the chain by
+ * then, and an entry in both is listed once.
+ */
+async function findEntries(
+  services: Services,
+  trail: Trail,
+  filter: EntryFilter,
+  keyset: Keyset,
+): Promise<Searched<EntryRow>> {
+  const pending = await listEntries(services.db, filter, keyset);
+  const chained = await (await chainOf(services, trail))?.list(filter, keyset);
+  // The entry with its place in the chain comes first, and so is the one that stays.
+  const order = { keyOf: ({ id }: EntryRow) => [id], ascending: keyset.back };
+  const rows = mergeSorted<EntryRow>([chained?.rows ?? [], pending], order, keyset.limit);
+  const [reached] = chained?.reached ?? [];
+  if (reached === undefined || rows.length === keyset.limit) return { rows };
+  const within = rows.filter(({ id }) => (keyset.back ? id <= reached : id >= reached));
+  return { rows: within, reached: [reached] };
+}
+
+async function chainOf({ db, env }: Services, trail: Trail) {
+  const chain = await findChain(db, trail === "deployment" ? DEPLOYMENT : trail.account_id);
+  return chain && auditAt(env, chain.object_id);
+}
+
+/** Checks the whole chain, some thousand entries at a time. */
+export async function verifyTrail(services: Services, trail: Trail): Promise<AuditVerification> {
+  const pending = await countEntries(
+    services.db,
+    trail === "deployment" ? undefined : trail.account_id,
+  );
+  const chain = await chainOf(services, trail);
+  if (!chain) return { valid: true, entries: 0, pending, head: null, problem: null };
+  let entries = 0;
+  let from: ChainPlace | null = null;
+  for (;;) {
+    const { checked, next, head, problem } = await chain.verify(from);
+    entries += checked;
+    if (problem !== null || next === null)
+      return { valid: problem === null, entries, pending, head, problem };
+    from = next;
+  }
+}
+
+/** The whole log as JSON Lines. */
+export const exportTrail = (services: Services, trail: Trail, filter: TrailFilter): EventStream =>
+  exportStream(readTrail(services, trail, filter));
+
+const EXPORT_PAGE = 500;
+
+/** Yields all entries that the filter leaves, the newest first. */
+export async function* readTrail(
+  services: Services,
+  trail: Trail,
+  filter: TrailFilter,
+): AsyncGenerator<AuditEvent> {
+  const limits = limitsOf(trail, filter);
+  let from: Keyset["from"];
+  for (;;) {
+    const keyset = { from, back: false, limit: EXPORT_PAGE };
+    const { rows, reached } = await findEntries(services, trail, limits, keyset);
+    yield* rows.map(presentEntry);
+    const last =
+      reached ?? (rows.length < EXPORT_PAGE ? undefined : rows.at(-1) && [rows.at(-1)?.id ?? ""]);
+    if (last === undefined) return;
+    from = { key: last, inclusive: false };
+  }
+}
+
+const MOVED = 200;
+/** How long a sweep moves entries, which comes every minute. */
+const MOVE_MS = 20_000;
+
+/**
+ * Moves entries from D1 to the chain of their account, and to that of the deployment. An entry is deleted in D1
+ * when both have it: a sweep that ends in between leaves it, and the next one finds it in the chains already.
+ */
+export async function sweepAudit(services: Services): Promise<void> {
+  const { db } = services;
+  const until = Date.now() + MOVE_MS;
+  let failure: unknown;
+  let after = "";
+  while (Date.now() < until) {
+    const rows = await listToMove(db, after, MOVED);
+    const moved: string[] = [];
+    for (const [account, entries] of Map.groupBy(rows, ({ account_id }) => account_id)) {
+      try {
+        if (account !== DEPLOYMENT) await append(services, account, entries);
+        moved.push(...entries.map(({ id }) => id));
+      } catch (error) {
+        failure = error;
+      }
+    }
+    const here = rows.filter(({ id }) => moved.includes(id));
+    if (here.length > 0) await append(services, DEPLOYMENT, here);
+    await deleteEntries(db, moved);
+    if (rows.length < MOVED) break;
+    after = rows.at(-1)?.id ?? "";
+  }
+  await signAgain(services);
+  if (failure) throw failure;
+}
+
+async function append(services: Services, account: string, entries: EntryRow[]): Promise<void> {
+  const { db, env } = services;
+  if (!(await findChain(db, account)))
+    await insertChain(db, {
+      account_id: account,
+      object_id: newAuditObjectId(env),
+      key_id: await signingKeyId(services),
+    });
+  const chain = await findChain(db, account);
+  if (chain) await auditAt(env, chain.object_id).append(account, entries);
+}
+
+const RESIGNED = 50;
+
+/** Signs chains with the first key of `SECRET_KEY=new,old`, some at a time, so that the older can be removed. */
+async function signAgain(services: Services): Promise<void> {
+  const { db, env, settings } = services;
+  if (settings.secretKeys.length < 2) return;
+  const keyId = await signingKeyId(services);
+  for (const chain of await listChainsSignedWithout(db, keyId, RESIGNED)) {
+    await auditAt(env, chain.object_id).signAgain();
+    await setChainKey(db, chain.account_id, keyId);
+  }
+}
+
+async function signingKeyId({ settings: { secretKeys } }: Services): Promise<string> {
+  const [secret] = secretKeys;
+  if (secret === undefined) return "";
+  return hex(await derivedKey(secret, "audit key id")).slice(0, 8);
+}
