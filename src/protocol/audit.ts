@@ -1,6 +1,6 @@
 /** The audit log: who changed what, and what operators looked up. The shape follows WorkOS. */
 import { z } from "zod";
-import { json, orNull, pageQuery, slugInPath, timestamp, uuid } from "./common.ts";
+import { json, orNull, pageQuery, timestamp, uuid } from "./common.ts";
 
 /** The actions and their meaning, as the audit log page lists them. */
 export const AUDIT_ACTIONS = {
@@ -146,6 +146,15 @@ export const auditEvent = z
   .meta({ id: "AuditEvent" });
 export type AuditEvent = z.infer<typeof auditEvent>;
 
+/** A line of an export, which ends with `end` if it is complete. */
+export const auditExportLine = z.union([
+  auditEvent,
+  z
+    .object({ type: z.literal("end"), entries: z.int().meta({ example: 42 }) })
+    .meta({ id: "AuditExportEnd" }),
+]);
+export type AuditExportLine = z.infer<typeof auditExportLine>;
+
 const filters = {
   action: z
     .string()
@@ -163,9 +172,10 @@ export type AuditFilter = z.infer<typeof auditFilter>;
 
 export const auditQuery = pageQuery(100).extend(filters);
 
-const account = slugInPath
-  .optional()
-  .meta({ description: "Username of an account", example: "ada" });
+const account = z.string().max(63).optional().meta({
+  description: "Username of an account, or its ID, which deleted accounts have as well",
+  example: "ada",
+});
 
 export const operatorAuditFilter = auditFilter.extend({ account });
 export const operatorAuditQuery = auditQuery.extend({ account });

@@ -6,8 +6,9 @@ import { problemLine } from "../errors/errors.ts";
 import { requireOperator, requireScope, tokenEndedWords } from "../middleware/authentication.ts";
 import { limitExport } from "../middleware/concurrent-requests.ts";
 import {
-  type AuditEvent,
+  type AuditExportLine,
   auditEvent,
+  auditExportLine,
   auditFilter,
   auditQuery,
   auditVerification,
@@ -16,9 +17,9 @@ import {
 } from "../protocol/audit.ts";
 import { pageOf } from "../protocol/common.ts";
 import { requireAccountAccess } from "../services/access/access.ts";
-import { getUser } from "../services/access/accounts.ts";
 import { recordRead } from "../services/audit/record.ts";
 import {
+  accountIdOf,
   exportTrail,
   listTrail,
   type Trail,
@@ -34,7 +35,7 @@ const deployment = { tags: ["Operator"], middleware: requireOperator };
 const lines = {
   200: {
     description: "JSON Lines",
-    content: { "application/jsonl": { schema: auditEvent } },
+    content: { "application/jsonl": { schema: auditExportLine } },
   },
   ...errorResponses,
 };
@@ -68,7 +69,8 @@ const exported = createRoute({
   path: "/audit_events/export",
   operationId: "exportAuditEvents",
   summary: "Export the audit log",
-  description: "All entries as JSON Lines, newest first, with the same filters as the list.",
+  description:
+    "All entries as JSON Lines, newest first, with the same filters as the list. A complete response ends with a line of the type `end`.",
   request: { query: auditFilter },
   responses: lines,
 });
@@ -101,7 +103,8 @@ const exportedAll = createRoute({
   path: "/operator/audit_events/export",
   operationId: "exportAllAuditEvents",
   summary: "Export the audit log of all accounts",
-  description: "All entries as JSON Lines, newest first, with the same filters as the list.",
+  description:
+    "All entries as JSON Lines, newest first, with the same filters as the list. A complete response ends with a line of the type `end`.",
   request: { query: operatorAuditFilter },
   responses: lines,
 });
@@ -116,7 +119,7 @@ export const auditRoutes = router()
   .openapi(exported, async (c) => exportAs(c, await trailOf(c), c.req.valid("query")))
   .openapi(listAll, async (c) => {
     const { cursor, page_size, account: name, ...filter } = c.req.valid("query");
-    const account_id = await idOf(c, name);
+    const account_id = await accountIdOf(c.var.services, name);
     const page = pageRequest(c, { cursor, page_size });
     return c.json(
       await listTrail(c.var.services, "deployment", { ...filter, account_id }, page),
@@ -126,7 +129,10 @@ export const auditRoutes = router()
   .openapi(verifyAll, async (c) => c.json(await verifyTrail(c.var.services, "deployment"), 200))
   .openapi(exportedAll, async (c) => {
     const { account: name, ...filter } = c.req.valid("query");
-    return exportAs(c, "deployment", { ...filter, account_id: await idOf(c, name) });
+    return exportAs(c, "deployment", {
+      ...filter,
+      account_id: await accountIdOf(c.var.services, name),
+    });
   });
 
 /** The log of the caller's account. @throws ProblemError forbidden */
@@ -134,9 +140,6 @@ async function trailOf({ var: { services, caller } }: Context<AppEnv>): Promise<
   await requireAccountAccess(services, caller, "The audit log", "admin");
   return { account_id: caller.user_id };
 }
-
-const idOf = async ({ var: { services } }: Context<AppEnv>, username: string | undefined) =>
-  username === undefined ? undefined : (await getUser(services, username)).id;
 
 async function exportAs(c: Context<AppEnv>, trail: Trail, filter: TrailFilter) {
   const { services } = c.var;
@@ -154,5 +157,5 @@ async function exportAs(c: Context<AppEnv>, trail: Trail, filter: TrailFilter) {
       "cache-control": "no-store",
     },
   });
-  return response as Response & TypedResponse<AuditEvent, 200, "json">;
+  return response as Response & TypedResponse<AuditExportLine, 200, "json">;
 }

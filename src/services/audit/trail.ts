@@ -2,9 +2,17 @@
 import type { ChainPlace } from "../../domain/audit/chain.ts";
 import { DEPLOYMENT, type EntryRow, presentEntry } from "../../domain/audit/entry.ts";
 import { mergeSorted } from "../../domain/cursor.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import { derivedKey, hex } from "../../lib/hex.ts";
 import { auditAt, newAuditObjectId } from "../../objects/stubs/audit.ts";
-import type { AuditEvent, AuditFilter, AuditVerification } from "../../protocol/audit.ts";
+import type {
+  AuditEvent,
+  AuditExportLine,
+  AuditFilter,
+  AuditVerification,
+} from "../../protocol/audit.ts";
+import { uuid } from "../../protocol/common.ts";
+import { findUserByName } from "../../storage/accounts/users.ts";
 import {
   countEntries,
   deleteEntries,
@@ -81,6 +89,17 @@ async function chainOf({ db, env }: Services, trail: Trail) {
   return chain && auditAt(env, chain.object_id);
 }
 
+/**
+ * Returns the id of an account by its username or id: deleted accounts have no username.
+ * @throws ValidationFailure if no account has the name
+ */
+export async function accountIdOf({ db }: Services, account: string | undefined) {
+  if (account === undefined || uuid.safeParse(account).success) return account?.toLowerCase();
+  const user = await findUserByName(db, account);
+  if (!user) throw invalid(["query", "account"], `no account is named '${account}'`);
+  return user.id;
+}
+
 /** Checks the whole chain, some thousand entries at a time. */
 export async function verifyTrail(services: Services, trail: Trail): Promise<AuditVerification> {
   const pending = await countEntries(
@@ -102,7 +121,16 @@ export async function verifyTrail(services: Services, trail: Trail): Promise<Aud
 
 /** The whole log as JSON Lines. */
 export const exportTrail = (services: Services, trail: Trail, filter: TrailFilter): EventStream =>
-  exportStream(readTrail(services, trail, filter));
+  exportStream(linesOf(readTrail(services, trail, filter)));
+
+async function* linesOf(entries: AsyncGenerator<AuditEvent>): AsyncGenerator<AuditExportLine> {
+  let count = 0;
+  for await (const entry of entries) {
+    count += 1;
+    yield entry;
+  }
+  yield { type: "end", entries: count };
+}
 
 const EXPORT_PAGE = 500;
 
