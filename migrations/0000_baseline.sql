@@ -24,6 +24,7 @@ CREATE TABLE `members` (
 	`user_id` text NOT NULL,
 	`role` text NOT NULL,
 	`created_at` integer NOT NULL,
+	`lapses_at` integer,
 	PRIMARY KEY(`organization_id`, `user_id`),
 	FOREIGN KEY (`organization_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade,
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
@@ -515,6 +516,7 @@ CREATE TABLE `credentials` (
 	`refresh_token_expires_at` integer,
 	`scope` text,
 	`password` text,
+	`identity` text,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	FOREIGN KEY (`user_id`) REFERENCES `logins`(`id`) ON UPDATE no action ON DELETE cascade

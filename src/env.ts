@@ -3,6 +3,14 @@ import { z } from "zod";
 import type { WriteRates } from "./domain/accounts/write-bucket.ts";
 import type { Patience } from "./domain/predictions/deadlines.ts";
 import type { Settings as Scheduling } from "./domain/scheduling/decide/types.ts";
+import {
+  invalidVariables,
+  list,
+  type OidcSettings,
+  oidcSettings,
+  oidcVariables,
+  requireProvider,
+} from "./env-oidc.ts";
 import type { CountMessage, WaitingJob } from "./protocol/queue.ts";
 import type { PartSizes } from "./protocol/upload.ts";
 import { type ResourceShape, resourceShape } from "./protocol/user.ts";
@@ -68,16 +76,6 @@ const MIB = 1024 * 1024;
  * after it.
  */
 const LATE_DAYS = 4;
-
-const list = z
-  .string()
-  .default("")
-  .transform((text) =>
-    text
-      .split(",")
-      .map((item) => item.trim())
-      .filter(Boolean),
-  );
 
 /** Keys, newest first. */
 const keys = list.pipe(z.array(z.string().min(32, "at least 32 characters, from a generator")));
@@ -180,11 +178,14 @@ const variables = z.object({
   ORGANIZATION_INVITATIONS: organizationInvitations.default("existing"),
   GITHUB_CLIENT_ID: z.string().min(1).optional(),
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
+  ...oidcVariables,
   OPERATOR_TOKEN: z.string().min(16).optional(),
   SECRET_KEY: keys,
   // The key is checked where it is used (services/backups/key.ts).
   BACKUP_KEY: list,
 });
+
+const consistent = variables.check(requireProvider);
 
 export interface WebhookSettings {
   /** Whether http: and loopback addresses are allowed, for local development and tests. */
@@ -257,6 +258,9 @@ export interface Settings {
   /** The people whom organizations can invite where sign-up is by invitation. */
   organizationInvitations: z.infer<typeof organizationInvitations>;
   github: { clientId: string; clientSecret: string } | undefined;
+  oidc: OidcSettings | undefined;
+  /** Whether the OpenID Connect provider is the only way in, but for holders of OPERATOR_TOKEN. */
+  oidcOnly: boolean;
   operatorToken: string | undefined;
   /** Keys that sign sessions and encrypt secrets, newest first. Empty: the dashboard is disabled. */
   secretKeys: string[];
@@ -280,10 +284,8 @@ export function withBindings(env: Bindings, others: Partial<Bindings>): Bindings
 export function settings(env: Bindings): Settings {
   let current = parsed.get(env);
   if (!current) {
-    const result = variables.safeParse(env);
-    if (!result.success) {
-      throw new Error(`wrangler.toml [vars] or secrets: ${z.prettifyError(result.error)}`);
-    }
+    const result = consistent.safeParse(env);
+    if (!result.success) throw invalidVariables(result.error);
     const v = result.data;
     current = {
       imageRegistry: v.IMAGE_REGISTRY,
@@ -347,6 +349,8 @@ export function settings(env: Bindings): Settings {
         v.GITHUB_CLIENT_ID !== undefined && v.GITHUB_CLIENT_SECRET !== undefined
           ? { clientId: v.GITHUB_CLIENT_ID, clientSecret: v.GITHUB_CLIENT_SECRET }
           : undefined,
+      oidc: oidcSettings(v),
+      oidcOnly: v.SIGN_IN === "oidc",
       operatorToken: v.OPERATOR_TOKEN,
       secretKeys: v.SECRET_KEY,
       backupKeys: v.BACKUP_KEY,

@@ -19,6 +19,7 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   "GET /sign-in",
   "POST /sign-in",
   "POST /sign-in/github",
+  "POST /sign-in/oidc",
   "GET /sign-up",
   "POST /sign-up",
   "POST /sign-up/invitation",
@@ -26,6 +27,7 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   "POST /welcome",
   "GET /set-up",
   "POST /set-up",
+  "POST /set-up/sign-in",
   "POST /sign-out",
   // `isExposed` limits these to a few of better-auth.
   "ALL /auth/*",

@@ -7,7 +7,9 @@ const namesIn = (path: string, pattern: RegExp): string[] => {
   return [...text.matchAll(pattern)].map(([, name = ""]) => name);
 };
 
-const read = namesIn("src/env.ts", /^ {2}([A-Z][A-Z_]+): /gm);
+const read = ["src/env.ts", "src/env-oidc.ts"].flatMap((path) =>
+  namesIn(path, /^ {2}([A-Z][A-Z_]+): /gm),
+);
 
 test.each([
   ["wrangler.toml", /^([A-Z][A-Z_]+) = /gm],

@@ -55,7 +55,11 @@ export default defineProject({
     name: "worker",
     isolate: false,
     ...WORKER,
-    globalSetup: ["test/worker/support/assets-setup.ts", "test/worker/support/receiver-setup.ts"],
+    globalSetup: [
+      "test/worker/support/assets-setup.ts",
+      "test/worker/support/receiver-setup.ts",
+      "test/worker/support/oidc-setup.ts",
+    ],
     ...filesOf(
       ["worker"],
       [

@@ -1,10 +1,14 @@
 /** `/account/security`: password, passkeys, sessions and password resets. */
+
+import { notFound } from "../../errors/errors.ts";
+import { OIDC } from "../../protocol/oidc.ts";
 import {
   changePassword as changePasswordForm,
   MIN_PASSWORD,
   recoveriesRead,
 } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
+import { linkIdentity, requireOidc, unlinkIdentity } from "../../services/sign-in/oidc.ts";
 import {
   changePassword,
   endSession,
@@ -26,6 +30,7 @@ import {
   type Viewer,
 } from "../context.ts";
 import { type Draft, emptyDraft, handleForm, pickFields, readForm } from "../form.ts";
+import { leaveFor } from "../sign-in/leave.tsx";
 import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
@@ -35,7 +40,20 @@ const ADDRESS = "/account/security";
 
 export const securityPages = pages()
   .get(ADDRESS, requireUser, (c) => show(c, emptyDraft))
+  .post(`${ADDRESS}/oidc/link`, requireUser, async (c) => {
+    await limitAttempts(c);
+    const { services } = c.var;
+    const { name } = requireOidc(services);
+    const { session } = viewerOf(c);
+    const begun = await linkIdentity(services, session, requestSource(c), ADDRESS);
+    return leaveFor(c, { ...begun, name });
+  })
+  .post(`${ADDRESS}/oidc/unlink`, requireUser, async (c) => {
+    await unlinkIdentity(c.var.services, viewerOf(c).session);
+    return redirectWithFlash(c, "Unlinked.", ADDRESS);
+  })
   .post(`${ADDRESS}/password`, requireUser, async (c) => {
+    if (c.var.services.settings.oidcOnly) throw notFound("This address");
     const { done: cookies, draft } = await handleForm(c, async (form) => {
       await limitAttempts(c, viewerOf(c).session_id);
       const request = parse(changePasswordForm, pickFields(form, "current", "password"), "body");
@@ -70,7 +88,18 @@ async function show(c: PageContext, draft: Draft) {
     listSignInMethods(services, viewer.user.id),
     listRecentRecoveries(services, viewer.user.id),
   ]);
-  const page = <SecurityPage draft={draft} ways={ways} recoveries={recoveries} viewer={viewer} />;
+  const { oidc, oidcOnly } = services.settings;
+  const page = (
+    <SecurityPage
+      draft={draft}
+      ways={ways}
+      recoveries={recoveries}
+      viewer={viewer}
+      oidc={oidc?.name}
+      oidcOnly={oidcOnly}
+      problem={c.req.query("error") && linkProblem(c.req.query("error"), oidc?.name)}
+    />
+  );
   return c.render(page, { title: "Security", scripts: ["account"] });
 }
 
@@ -79,24 +108,59 @@ const SecurityPage = ({
   ways: { providers, passkeys, places },
   recoveries,
   viewer: { user, email, session_id },
+  oidc,
+  oidcOnly,
+  problem,
 }: {
   draft: Draft;
   ways: SignInMethods;
   recoveries: Recovery[];
   viewer: Viewer;
+  /** The name of the OpenID Connect provider. */
+  oidc: string | undefined;
+  oidcOnly: boolean;
+  problem: string | undefined;
 }) => (
   <>
     <h1>Security</h1>
     <AccountTabs current={ADDRESS} />
+    {problem !== undefined && (
+      <p class="problem" role="alert">
+        {problem}
+      </p>
+    )}
     <p>
       You log in with <strong>{email}</strong>
       {providers.includes("github") && ", or with GitHub"}.
     </p>
-    {providers.includes("credential") && <Password draft={draft} />}
-    <Passkeys passkeys={passkeys} />
+    {oidc !== undefined && <Provider name={oidc} isLinked={providers.includes(OIDC)} />}
+    {!oidcOnly && providers.includes("credential") && <Password draft={draft} />}
+    {!oidcOnly && <Passkeys passkeys={passkeys} />}
     <Sessions places={places} current={session_id} />
     {recoveries.length > 0 && <Recoveries recoveries={recoveries} unread={user.recovered_at} />}
   </>
+);
+
+/** @param error a code of better-auth's, after a link that failed */
+const linkProblem = (error: string | undefined, name: string | undefined): string =>
+  error === "account_already_linked_to_different_user"
+    ? `This login of ${name} belongs to another account here. Log in with it, and unlink it there.`
+    : `${name} did not confirm your login. Try again.`;
+
+const Provider = ({ name, isLinked }: { name: string; isLinked: boolean }) => (
+  <section aria-labelledby="provider-title">
+    <h2 id="provider-title">Log in with {name}</h2>
+    {isLinked ? (
+      <Form action={`${ADDRESS}/oidc/unlink`} data-confirm={`Unlink ${name}?`}>
+        <Submit kind="quiet">Unlink {name}</Submit>
+      </Form>
+    ) : (
+      <Form action={`${ADDRESS}/oidc/link`}>
+        <p class="hint">Link your account there, to log in with it from now on.</p>
+        <Submit kind="quiet">Link {name}</Submit>
+      </Form>
+    )}
+  </section>
 );
 
 const Password = ({ draft }: { draft: Draft }) => (

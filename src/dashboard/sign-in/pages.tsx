@@ -29,13 +29,14 @@ const NewPasswordField = () => (
   />
 );
 
-const UserFields = ({ name = "" }: { name?: string }) => (
+const UserFields = ({ name = "", username = "" }: { name?: string; username?: string }) => (
   <>
     <TextField
       name="username"
       label="Username"
       autocomplete="off"
       hint="Part of your models’ addresses (username/model). Lowercase letters and digits, separated by '.', '_' or '-'."
+      value={username}
       required
     />
     <TextField name="name" label="Name" autocomplete="name" value={name} />
@@ -44,64 +45,97 @@ const UserFields = ({ name = "" }: { name?: string }) => (
 
 const NextField = ({ next }: { next: string }) => <input type="hidden" name="next" value={next} />;
 
+/** The ways to log in that a page offers. */
+export interface Ways {
+  passwords: boolean;
+  github: boolean;
+  /** The name of the OpenID Connect provider. */
+  oidc: string | undefined;
+}
+
+const CurrentPasswordField = () => (
+  <TextField
+    name="password"
+    label="Password"
+    type="password"
+    autocomplete="current-password"
+    required
+  />
+);
+
 export const SignInPage = ({
   draft,
   next,
-  github,
+  ways,
   open,
 }: {
   draft: Draft;
   next: string;
-  github: boolean;
+  ways: Ways;
   open: boolean;
 }) => (
   <SignInLayout title="Log in">
-    <Form action="/sign-in" draft={draft}>
-      <NextField next={next} />
-      <EmailField />
-      <TextField
-        name="password"
-        label="Password"
-        type="password"
-        autocomplete="current-password"
-        required
-      />
-      <Submit>Log in</Submit>
-    </Form>
-    <div class="stack spaced">
-      <button type="button" class="quiet" data-passkey={next} hidden>
-        Log in with a passkey
-      </button>
-      {github && <GitHub next={next} />}
-      <p class="field-error" id="passkey-error" role="alert" hidden />
-    </div>
-    <p class="hint">
-      {open ? (
-        <>
-          New here? <a href="/sign-up">Create an account</a>.
-        </>
-      ) : (
-        "New here, or lost your password? Ask an operator for an invitation."
-      )}
-    </p>
+    {ways.passwords ? (
+      <Form action="/sign-in" draft={draft}>
+        <NextField next={next} />
+        <EmailField />
+        <CurrentPasswordField />
+        <Submit>Log in</Submit>
+      </Form>
+    ) : (
+      <Elsewhere at="oidc" name={ways.oidc} next={next} kind="primary" draft={draft} />
+    )}
+    {ways.passwords && (
+      <>
+        <div class="stack spaced">
+          {ways.oidc !== undefined && <Elsewhere at="oidc" name={ways.oidc} next={next} />}
+          <button type="button" class="quiet" data-passkey={next} hidden>
+            Log in with a passkey
+          </button>
+          {ways.github && <Elsewhere at="github" name="GitHub" next={next} />}
+          <p class="field-error" id="passkey-error" role="alert" hidden />
+        </div>
+        <p class="hint">
+          {open ? (
+            <>
+              New here? <a href="/sign-up">Create an account</a>.
+            </>
+          ) : (
+            "New here, or lost your password? Ask an operator for an invitation."
+          )}
+        </p>
+      </>
+    )}
   </SignInLayout>
 );
 
-const GitHub = ({ next }: { next: string }) => (
-  <Form action="/sign-in/github">
+const Elsewhere = ({
+  at,
+  name,
+  next,
+  kind = "quiet",
+  draft,
+}: {
+  at: "github" | "oidc";
+  name: string | undefined;
+  next: string;
+  kind?: "primary" | "quiet";
+  draft?: Draft;
+}) => (
+  <Form action={`/sign-in/${at}`} {...(draft && { draft })}>
     <NextField next={next} />
-    <Submit kind="quiet">Log in with GitHub</Submit>
+    <Submit kind={kind}>Log in with {name}</Submit>
   </Form>
 );
 
 export const SignUpPage = ({
   draft,
-  github,
+  ways,
   invitation,
   invalid,
 }: {
   draft: Draft;
-  github: boolean;
+  ways: Ways;
   /** `username` is set when the invitation is for an existing user. */
   invitation: { token: string; text: string; username: string | undefined } | undefined;
   invalid: boolean;
@@ -109,27 +143,28 @@ export const SignUpPage = ({
   <SignInLayout title="Create an account">
     {invalid && <InvalidInvitation />}
     {invitation ? <p>{invitation.text}</p> : <InvitationForm />}
-    <Form action="/sign-up" draft={draft}>
-      {invitation && <input type="hidden" name="invitation" value={invitation.token} />}
-      {invitation?.username === undefined ? (
-        <UserFields />
-      ) : (
-        <>
-          <p>
-            Your username will be <strong>{invitation.username}</strong>.
-          </p>
-          <input type="hidden" name="username" value={invitation.username} />
-        </>
-      )}
-      <EmailField />
-      <NewPasswordField />
-      <Submit>Create account</Submit>
-    </Form>
-    {github && (
-      <div class="stack spaced">
-        <GitHub next="/" />
-      </div>
+    {ways.passwords && (
+      <Form action="/sign-up" draft={draft}>
+        {invitation && <input type="hidden" name="invitation" value={invitation.token} />}
+        {invitation?.username === undefined ? (
+          <UserFields />
+        ) : (
+          <>
+            <p>
+              Your username will be <strong>{invitation.username}</strong>.
+            </p>
+            <input type="hidden" name="username" value={invitation.username} />
+          </>
+        )}
+        <EmailField />
+        <NewPasswordField />
+        <Submit>Create account</Submit>
+      </Form>
     )}
+    <div class="stack spaced">
+      {ways.oidc !== undefined && <Elsewhere at="oidc" name={ways.oidc} next="/" />}
+      {ways.github && <Elsewhere at="github" name="GitHub" next="/" />}
+    </div>
     <p class="hint">
       Already have an account? <a href="/sign-in">Log in</a>.
     </p>
@@ -213,17 +248,32 @@ export const SignUpClosedPage = ({ closed, invalid }: { closed: boolean; invalid
   </SignInLayout>
 );
 
-/** The first login with GitHub. */
-export const WelcomePage = ({ draft, name }: { draft: Draft; name: string }) => (
+/** The first login with GitHub or OpenID Connect. */
+export const WelcomePage = ({
+  draft,
+  ...user
+}: {
+  draft: Draft;
+  name: string;
+  username: string;
+}) => (
   <SignInLayout title="Choose a username">
     <Form action="/welcome" draft={draft}>
-      <UserFields name={name} />
+      <UserFields {...user} />
       <Submit>Continue</Submit>
     </Form>
   </SignInLayout>
 );
 
-export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | undefined }) => (
+export const SetUpPage = ({
+  draft,
+  viewer,
+  oidcOnly,
+}: {
+  draft: Draft;
+  viewer: Viewer | undefined;
+  oidcOnly: boolean;
+}) => (
   <SignInLayout title="Set up this deployment">
     {viewer?.operator ? (
       <p>
@@ -238,14 +288,7 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
           operator can log in.
         </p>
         <Form action="/set-up" draft={draft}>
-          <TextField
-            name="operator_token"
-            label="Operator token"
-            type="password"
-            autocomplete="off"
-            hint="The OPERATOR_TOKEN secret from when Auspex was deployed."
-            required
-          />
+          <OperatorTokenField />
           {viewer ? (
             <p>
               <strong>{viewer.user.username}</strong> will become an operator.
@@ -262,7 +305,33 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
           )}
           <Submit>Set up</Submit>
         </Form>
+        {oidcOnly && !viewer && <SetUpSignIn draft={draft} />}
       </>
     )}
   </SignInLayout>
+);
+
+const OperatorTokenField = () => (
+  <TextField
+    name="operator_token"
+    label="Operator token"
+    type="password"
+    autocomplete="off"
+    hint="The OPERATOR_TOKEN secret from when Auspex was deployed."
+    required
+  />
+);
+
+/** The way in with a password where the OpenID Connect provider is the only other one, and may be down. */
+const SetUpSignIn = ({ draft }: { draft: Draft }) => (
+  <section aria-labelledby="password-title">
+    <h2 id="password-title">Log in with a password</h2>
+    <p>For an account with a password, in case the login provider is unavailable.</p>
+    <Form action="/set-up/sign-in" draft={draft}>
+      <OperatorTokenField />
+      <EmailField />
+      <CurrentPasswordField />
+      <Submit kind="quiet">Log in</Submit>
+    </Form>
+  </section>
 );

@@ -1,22 +1,33 @@
 /** /sign-in, /sign-up, /welcome, /set-up, /sign-out, and the endpoints of better-auth below /auth. */
 import { deleteCookie, getCookie } from "hono/cookie";
-import { notFound } from "../../errors/errors.ts";
+import { notFound, ProblemError } from "../../errors/errors.ts";
+import { OIDC } from "../../protocol/oidc.ts";
 import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
+import { authenticateOperatorToken } from "../../services/access/authentication.ts";
 import {
+  type Admission,
   admissionOfNewUser,
   INVITATION_COOKIE,
   isAdmitted,
+  isAdmittedByDomain,
   type Joining,
   readAdmission,
   requireAdmitted,
 } from "../../services/sign-in/admission.ts";
-import { getAuth, isExposed } from "../../services/sign-in/auth-loader.ts";
+import { getAuth, isExposed, OIDC_CALLBACK } from "../../services/sign-in/auth-loader.ts";
 import { invitedUser } from "../../services/sign-in/invitations.ts";
-import { becomeOperator } from "../../services/sign-in/operators.ts";
-import { signInWithGitHub, signInWithPassword, signOut } from "../../services/sign-in/sign-in.ts";
 import {
-  completeGitHubSignUp,
+  answerCallback,
+  joinByGroups,
+  requireOidc,
+  suggestedUsername,
+} from "../../services/sign-in/oidc.ts";
+import { becomeOperator } from "../../services/sign-in/operators.ts";
+import { listSignInMethods } from "../../services/sign-in/security.ts";
+import { signInElsewhere, signInWithPassword, signOut } from "../../services/sign-in/sign-in.ts";
+import {
+  completeSignUp,
   signUp as makeAccount,
   resetPassword,
 } from "../../services/sign-in/sign-up.ts";
@@ -31,6 +42,7 @@ import {
   setTemporaryCookie,
 } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields, readForm } from "../form.ts";
+import { leaveFor } from "./leave.tsx";
 import {
   RecoverPage,
   SetUpPage,
@@ -45,11 +57,12 @@ export const signInPages = pages()
   .get("/sign-in", (c) => {
     const next = nextPath(c.req.query("next"));
     if (c.var.viewer) return c.redirect(next, 303);
-    const refused = c.req.query("error") !== undefined;
-    const problem = "GitHub login failed, or you do not have an account here yet.";
-    return showSignIn(c, refused ? { issues: {}, problem } : emptyDraft, next);
+    const error = c.req.query("error");
+    const problem = error === undefined ? undefined : problemOf(error);
+    return showSignIn(c, problem === undefined ? emptyDraft : { issues: {}, problem }, next);
   })
   .post("/sign-in", async (c) => {
+    requirePasswords(c);
     const next = nextPath(fieldText(await readForm(c), "next"));
     const { done: cookies, draft } = await handleForm(c, async (form) => {
       const request = parse(signIn, pickFields(form, "email", "password"), "body");
@@ -60,11 +73,14 @@ export const signInPages = pages()
     return redirectWithCookies(c, cookies, next);
   })
   .post("/sign-in/github", async (c) => {
-    if (!c.var.services.settings.github) throw notFound("Login with GitHub");
-    await limitAttempts(c);
-    const next = nextPath(fieldText(await readForm(c), "next"));
-    const { url, cookies } = await signInWithGitHub(c.var.services, requestSource(c), next);
+    const { github, oidcOnly } = c.var.services.settings;
+    if (!github || oidcOnly) throw notFound("Login with GitHub");
+    const { url, cookies } = await beginElsewhere(c, "github");
     return redirectWithCookies(c, cookies, url);
+  })
+  .post("/sign-in/oidc", async (c) => {
+    const { name } = requireOidc(c.var.services);
+    return leaveFor(c, { ...(await beginElsewhere(c, OIDC)), name });
   })
   .get("/sign-up", async (c) => {
     const { session, viewer } = c.var;
@@ -81,6 +97,7 @@ export const signInPages = pages()
     return c.redirect(c.var.session ? "/welcome" : "/sign-up", 303);
   })
   .post("/sign-up", async (c) => {
+    requirePasswords(c);
     const form = await readForm(c);
     const token = form.has("invitation") ? fieldText(form, "invitation") : undefined;
     const { services } = c.var;
@@ -113,9 +130,11 @@ export const signInPages = pages()
     if (!entry.recovered) return c.redirect("/", 303);
     return redirectWithFlash(c, RECOVERED_MESSAGE, "/tokens");
   })
-  .get("/welcome", (c) => {
+  .get("/welcome", async (c) => {
     if (!c.var.session || c.var.viewer) return c.redirect(c.var.viewer ? "/" : "/sign-in", 303);
-    return c.render(<WelcomePage draft={emptyDraft} name={c.var.session.login.name} />, {
+    const { id, name } = c.var.session.login;
+    const username = await suggestedUsername(c.var.services, id);
+    return c.render(<WelcomePage draft={emptyDraft} name={name} username={username} />, {
       title: "Choose a username",
     });
   })
@@ -127,11 +146,20 @@ export const signInPages = pages()
       const admitted = await readAdmission(services, {
         invitation: getCookie(c, INVITATION_COOKIE),
       });
-      await completeGitHubSignUp(services, session.login.id, request, admissionOfNewUser(admitted));
+      const { login } = session;
+      const { providers } = await listSignInMethods(services, login.id);
+      const by_domain = providers.includes(OIDC) ? isAdmittedByDomain(services, login) : undefined;
+      await completeSignUp(services, login.id, request, {
+        ...admissionOfNewUser(admitted),
+        by_domain,
+      });
+      await joinByGroups(services, login.id);
       return admitted.joining;
     });
     if (draft)
-      return c.render(<WelcomePage draft={draft} name="" />, { title: "Choose a username" });
+      return c.render(<WelcomePage draft={draft} name="" username="" />, {
+        title: "Choose a username",
+      });
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
     return joining ? redirectToJoined(c, joining) : c.redirect("/", 303);
   })
@@ -158,16 +186,58 @@ export const signInPages = pages()
     addCookies(c, cookies);
     return redirectWithFlash(c, "You are now an operator of this deployment.", "/set-up");
   })
+  .post("/set-up/sign-in", async (c) => {
+    if (!c.var.services.settings.oidcOnly) throw notFound("This address");
+    const { done: cookies, draft } = await handleForm(c, async (form) => {
+      await limitAttempts(c);
+      const { operator_token } = parse(operatorProof, pickFields(form, "operator_token"), "body");
+      authenticateOperatorToken(c.var.services, operator_token);
+      const request = parse(signIn, pickFields(form, "email", "password"), "body");
+      await limitAttempts(c, request.email);
+      return signInWithPassword(c.var.services, requestSource(c), request);
+    });
+    return draft ? showSetUp(c, draft) : redirectWithCookies(c, cookies, "/set-up");
+  })
   .post("/sign-out", async (c) =>
     redirectWithCookies(c, await signOut(c.var.services, requestSource(c)), "/sign-in"),
   )
   .all("/auth/*", async (c) => {
-    if (!isExposed(c.req.method, c.req.path)) throw notFound("This address");
+    if (!isExposed(c.var.services, c.req.method, c.req.path)) throw notFound("This address");
     await limitAttempts(c);
     const sent = c.req.raw.body ? { body: await c.req.arrayBuffer() } : {};
     const request = new Request(c.req.raw, sent);
-    return (await getAuth(c.var.services, c.var.origin)).handler(request);
+    const { handler } = await getAuth(c.var.services, c.var.origin);
+    return c.req.path === OIDC_CALLBACK
+      ? answerCallback(c.var.services, () => handler(request))
+      : handler(request);
   });
+
+async function beginElsewhere(c: PageContext, provider: "github" | typeof OIDC) {
+  await limitAttempts(c);
+  const next = nextPath(fieldText(await readForm(c), "next"));
+  return signInElsewhere(c.var.services, requestSource(c), provider, next);
+}
+
+/** @throws ProblemError forbidden */
+function requirePasswords(c: PageContext): void {
+  const { oidc, oidcOnly } = c.var.services.settings;
+  if (!oidcOnly) return;
+  throw new ProblemError(
+    "forbidden",
+    `This deployment has no passwords. Log in with ${oidc?.name} at /sign-in.`,
+  );
+}
+
+/** @param error a code of better-auth's */
+function problemOf(error: string): string {
+  if (error === "account_not_linked")
+    return "An account with your email address exists already. Log in to it, then link the two at Account, Security.";
+  if (error === "not_admitted")
+    return "You do not have an account here yet. Ask an operator for an invitation.";
+  if (error === "email_not_found")
+    return "The login provider sent no email address. Ask an operator to let it send the claim 'email'.";
+  return "The login failed. Try again; if it fails again, tell an operator.";
+}
 
 function redirectWithCookies(c: PageContext, cookies: string[], address: string): Response {
   addCookies(c, cookies);
@@ -189,8 +259,9 @@ const INVITATION_SECONDS = 3_600;
 const MAX_TOKEN = 100;
 
 function showSignIn(c: PageContext, draft: Draft, next: string) {
-  const { github, signUp } = c.var.services.settings;
-  const page = <SignInPage draft={draft} next={next} github={!!github} open={signUp === "open"} />;
+  const { github, signUp, oidc, oidcOnly } = c.var.services.settings;
+  const ways = { passwords: !oidcOnly, github: !!github && !oidcOnly, oidc: oidc?.name };
+  const page = <SignInPage draft={draft} next={next} ways={ways} open={signUp === "open"} />;
   return c.render(page, { title: "Log in", scripts: ["account"] });
 }
 
@@ -200,6 +271,8 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
   const admitted = await readAdmission(services, { invitation: token });
   const { invitation, joining } = admitted;
   const invited = invitation && (await invitedUser(services, invitation));
+  const { oidc, oidcOnly, github } = services.settings;
+  if (oidcOnly) requireNewcomer(invitation);
   if (invitation?.recovers && invited && token !== undefined) {
     const page = <RecoverPage draft={draft} token={token} username={invited.username} />;
     return c.render(page, { title: "Choose a new password" });
@@ -217,12 +290,28 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
     (invitation ?? joining) && token !== undefined
       ? { token, text, username: invited?.username }
       : undefined;
-  const github = !!services.settings.github && invited === undefined;
+  const ways = {
+    passwords: !oidcOnly,
+    github: !!github && !oidcOnly && invited === undefined,
+    oidc: invited === undefined ? oidc?.name : undefined,
+  };
   const page = (
-    <SignUpPage draft={draft} github={github} invitation={invitationProps} invalid={invalid} />
+    <SignUpPage draft={draft} ways={ways} invitation={invitationProps} invalid={invalid} />
   );
   return c.render(page, { title, scripts: ["account"] });
 }
 
+/** An invitation for an existing user sets a password. @throws ProblemError forbidden */
+function requireNewcomer(invitation: Admission["invitation"]): void {
+  if (invitation === undefined || invitation.user_id === null) return;
+  throw new ProblemError(
+    "forbidden",
+    "This link sets a password, and this deployment has no passwords. Log in at /sign-in.",
+  );
+}
+
 const showSetUp = (c: PageContext, draft: Draft) =>
-  c.render(<SetUpPage draft={draft} viewer={c.var.viewer} />, { title: "Set up this deployment" });
+  c.render(
+    <SetUpPage draft={draft} viewer={c.var.viewer} oidcOnly={c.var.services.settings.oidcOnly} />,
+    { title: "Set up this deployment" },
+  );

@@ -1,6 +1,7 @@
 /** Settings of wrangler.toml for everything that has to be made before the Worker. */
 import { join } from "node:path";
 import { z } from "zod";
+import { checkOidcVariables } from "../../env-oidc.ts";
 import { ROOT } from "../bundle.ts";
 
 export interface Configuration {
@@ -13,6 +14,8 @@ export interface Configuration {
   /** Jurisdiction of Durable Objects, and of everything that a deploy makes. Empty: anywhere. */
   jurisdiction: string;
   filesOrigin: string;
+  /** Whether the Worker needs the secret OIDC_CLIENT_SECRET. */
+  oidc: boolean;
 }
 
 const FILE = "wrangler.toml";
@@ -23,6 +26,7 @@ const shape = z.object({
   vars: z.object({
     JURISDICTION: z.string(),
     FILES_ORIGIN: z.string(),
+    OIDC_ISSUER: z.string(),
   }),
   d1_databases: z.tuple([z.object({ database_name: z.string() })]),
   r2_buckets: z.array(z.object({ bucket_name: z.string(), jurisdiction: z.string().optional() })),
@@ -35,9 +39,9 @@ const shape = z.object({
 /** Importing wrangler takes a second. @throws Error if wrangler.toml contradicts itself */
 export async function readConfiguration(file = join(ROOT, FILE)): Promise<Configuration> {
   const { unstable_readConfig } = await import("wrangler");
-  const { name, account_id, vars, d1_databases, r2_buckets, queues } = shape.parse(
-    unstable_readConfig({ config: file }),
-  );
+  const config = unstable_readConfig({ config: file });
+  const { name, account_id, vars, d1_databases, r2_buckets, queues } = shape.parse(config);
+  checkOidcVariables(config.vars);
   const [{ database_name: database }] = d1_databases;
   const buckets = r2_buckets.map(({ bucket_name, jurisdiction }) => ({
     name: bucket_name,
@@ -66,6 +70,7 @@ export async function readConfiguration(file = join(ROOT, FILE)): Promise<Config
     ],
     jurisdiction: partsIn(vars.JURISDICTION),
     filesOrigin: vars.FILES_ORIGIN,
+    oidc: vars.OIDC_ISSUER !== "",
   };
 }
 

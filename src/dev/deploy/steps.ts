@@ -105,6 +105,11 @@ export const secrets = (given: Record<string, string | undefined>): Step => ({
   title: "Secrets",
   async run({ cloudflare, configuration, note, change }) {
     const set = await secretNames(cloudflare, configuration.worker);
+    if (configuration.oidc && !set.has("OIDC_CLIENT_SECRET")) {
+      throw new Error(
+        "wrangler.toml has an OIDC_ISSUER, but the secret of its client is not set. Set it with: npx wrangler secret put OIDC_CLIENT_SECRET",
+      );
+    }
     const missing: Record<string, string> = {};
     for (const [name, purpose] of Object.entries(REQUIRED)) {
       if (set.has(name)) note(`${name} is set`);

@@ -22,6 +22,8 @@ export interface Admission {
   joining: Joining | undefined;
   /** Whether OPERATOR_TOKEN was entered. */
   operator: boolean;
+  /** Whether OIDC_DOMAINS admits the person. Undefined: SIGN_UP decides. */
+  by_domain?: boolean | undefined;
 }
 
 /** @throws ProblemError unauthenticated for a wrong OPERATOR_TOKEN */
@@ -41,10 +43,10 @@ export async function readAdmission(
 
 export const isAdmitted = (
   { settings }: Services,
-  { invitation, joining, operator }: Admission,
+  { invitation, joining, operator, by_domain }: Admission,
 ): boolean =>
   operator ||
-  settings.signUp === "open" ||
+  (by_domain ?? settings.signUp === "open") ||
   (settings.signUp === "invitation" &&
     (invitation !== undefined ||
       (joining !== undefined && settings.organizationInvitations === "new")));
@@ -55,11 +57,36 @@ export function requireAdmitted(services: Services, admitted: Admission): void {
     throw notAdmitted(services);
 }
 
-/** The admission for a sign-up with GitHub: an invitation for an existing user does not admit a new one. */
+/** The admission for a sign-up with GitHub or OpenID Connect: an invitation for an existing user does not admit a new one. */
 export const admissionOfNewUser = ({ invitation, ...others }: Admission): Admission => ({
   ...others,
   invitation: invitation?.user_id === null ? invitation : undefined,
 });
+
+/** A person at the OpenID Connect provider. */
+interface Addressed {
+  email: string;
+  emailVerified: boolean;
+}
+
+/** Whether OIDC_DOMAINS admits a person. Undefined: SIGN_UP decides. */
+export function isAdmittedByDomain(
+  { settings }: Services,
+  { email, emailVerified }: Addressed,
+): boolean | undefined {
+  const domains = settings.oidc?.domains ?? [];
+  if (domains.length === 0) return undefined;
+  return emailVerified && domains.includes(email.toLowerCase().replace(/.*@/, ""));
+}
+
+/** A stolen cookie is not enough to change how a person logs in. @throws ProblemError forbidden */
+export function requireRecentLogin({ created_at }: { created_at: number }): void {
+  if (Date.now() - created_at < FRESH_SECONDS * 1_000) return;
+  throw new ProblemError(
+    "forbidden",
+    `This requires a login within the last ${FRESH_SECONDS / 60} minutes. Log out, log in again, and retry.`,
+  );
+}
 
 export const notAdmitted = ({ settings }: Services) =>
   new ProblemError(

@@ -4,6 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 import { ProblemError } from "../../errors/errors.ts";
+import { OIDC } from "../../protocol/oidc.ts";
 import type { Services } from "../services.ts";
 import type { Auth } from "./auth.ts";
 
@@ -19,8 +20,11 @@ const EXPOSED = new Set([
   "POST /auth/passkey/verify-authentication",
 ]);
 
-export const isExposed = (method: string, path: string): boolean =>
-  EXPOSED.has(`${method} ${path}`);
+export const OIDC_CALLBACK = `/auth/callback/${OIDC}`;
+
+export const isExposed = ({ settings }: Services, method: string, path: string): boolean =>
+  (method === "GET" && path === OIDC_CALLBACK && settings.oidc !== undefined) ||
+  (!settings.oidcOnly && EXPOSED.has(`${method} ${path}`));
 
 /** The origins that are cached. A deployment has few: its domain, and the one at workers.dev. */
 const MAX_ORIGINS = 8;
@@ -36,7 +40,7 @@ async function library(): Promise<Library> {
 const made = new WeakMap<Services, LRUCache<string, Auth>>();
 
 /**
- * @param origin of the request: passkeys are valid for it, and GitHub redirects to it
+ * @param origin of the request: passkeys are valid for it, and providers redirect to it
  * @throws ProblemError unavailable while the deployment has no SECRET_KEY
  */
 export async function getAuth(services: Services, origin: string): Promise<Auth> {

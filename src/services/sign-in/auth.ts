@@ -1,11 +1,12 @@
 /**
- * better-auth, configured for this deployment: passwords, GitHub, passkeys and sessions. Only
+ * better-auth, configured for this deployment: passwords, GitHub, OpenID Connect, passkeys and sessions. Only
  * auth-loader.ts imports it, and does so lazily: it is half of the Worker's code.
  */
 import { passkey } from "@better-auth/passkey";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
 import { APIError } from "better-auth/api";
 import { betterAuth } from "better-auth/minimal";
+import { OIDC } from "../../protocol/oidc.ts";
 import { MAX_PASSWORD, MIN_PASSWORD } from "../../protocol/sign-in.ts";
 import {
   credentials,
@@ -20,9 +21,11 @@ import {
   FRESH_SECONDS,
   INVITATION_COOKIE,
   isAdmitted,
+  isAdmittedByDomain,
   readAdmission,
   SESSION_SECONDS,
 } from "./admission.ts";
+import { oidcProvider } from "./oidc-provider.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -57,11 +60,18 @@ export function makeAuth(services: Services, origin: string) {
       maxPasswordLength: MAX_PASSWORD,
     },
     socialProviders: {
-      ...(settings.github && { github: { ...settings.github, scope: ["user:email"] } }),
+      ...(settings.github &&
+        !settings.oidcOnly && { github: { ...settings.github, scope: ["user:email"] } }),
     },
     account: {
-      // Implicit linking is off: someone else could register a GitHub account with the same email address.
-      accountLinking: { enabled: true, disableImplicitLinking: true },
+      // Implicit linking is off: someone else could register an account elsewhere with the same email address.
+      // Linking in a session is for any address of the provider's: the person has both accounts.
+      accountLinking: {
+        enabled: true,
+        disableImplicitLinking: true,
+        allowDifferentEmails: true,
+        trustedProviders: [OIDC],
+      },
       // The tokens are not needed after the login.
       encryptOAuthTokens: true,
     },
@@ -70,7 +80,7 @@ export function makeAuth(services: Services, origin: string) {
       updateAge: DAY_SECONDS,
       freshAge: FRESH_SECONDS,
     },
-    // This page shows errors of GitHub callbacks that do not match this browser: better-auth's own error page
+    // This page shows errors of callbacks that do not match this browser: better-auth's own error page
     // is not exposed.
     onAPIError: { errorURL: `${origin}/sign-in` },
     // Attempts are limited earlier, before any look-up (middleware/rate-limit.ts).
@@ -78,16 +88,13 @@ export function makeAuth(services: Services, origin: string) {
     databaseHooks: {
       user: {
         create: {
-          // A new user signing up with GitHub.
-          before: async (_, context) => {
+          // A new user signing up with GitHub or OpenID Connect.
+          before: async (user, context) => {
             const invitation = context?.getCookie(INVITATION_COOKIE) ?? undefined;
-            if (
-              isAdmitted(
-                services,
-                admissionOfNewUser(await readAdmission(services, { invitation })),
-              )
-            )
-              return;
+            const admission = await readAdmission(services, { invitation });
+            const by_domain =
+              context?.params?.id === OIDC ? isAdmittedByDomain(services, user) : undefined;
+            if (isAdmitted(services, { ...admissionOfNewUser(admission), by_domain })) return;
             throw context?.redirect("/sign-in?error=not_admitted");
           },
         },
@@ -102,7 +109,19 @@ export function makeAuth(services: Services, origin: string) {
       ipAddress: { ipAddressHeaders: ["cf-connecting-ip"] },
       database: { generateId: "uuid" },
     },
-    plugins: [passkey({ rpName: "Auspex", rpID: new URL(origin).hostname, origin })],
+    plugins: [
+      passkey({ rpName: "Auspex", rpID: new URL(origin).hostname, origin }),
+      {
+        id: OIDC,
+        init: ({ socialProviders }) => ({
+          context: {
+            socialProviders: settings.oidc
+              ? [oidcProvider(settings.oidc), ...socialProviders]
+              : socialProviders,
+          },
+        }),
+      },
+    ],
   });
 }
 

@@ -24,7 +24,7 @@ const MAX_LISTED = 200;
  * Creates an invitation. With a username, it is for that user: one who was created through the API and cannot
  * log in yet, or one who forgot their password.
  * @returns the token of its link, which is shown once
- * @throws ProblemError not_found
+ * @throws ProblemError not_found, conflict
  */
 export async function invite(
   services: Services,
@@ -33,6 +33,11 @@ export async function invite(
 ): Promise<string> {
   const user =
     request.username === undefined ? undefined : await getUser(services, request.username);
+  if (user && services.settings.oidcOnly) {
+    throw conflict(
+      "This deployment has no passwords, so an invitation for an existing user has no use. They log in with the login provider, or get a new account there.",
+    );
+  }
   const token = newToken("ausi");
   const now = Date.now();
   await insertInvitation(services.db, {

@@ -24,8 +24,8 @@ export interface Session {
   id: string;
   /** When the user logged in, Unix ms. */
   created_at: number;
-  login: { id: string; email: string; name: string };
-  /** The user; undefined after a first login with GitHub, until the sign-up is complete. */
+  login: { id: string; email: string; emailVerified: boolean; name: string };
+  /** The user; undefined after a first login with GitHub or OpenID Connect, until the sign-up is complete. */
   user: UserRow | undefined;
   organizations: Membership[];
   /** Cookies to set: using a session extends it. */
@@ -53,7 +53,12 @@ export async function findSession(
   return {
     id: session.id,
     created_at: session.createdAt.getTime(),
-    login: { id: login.id, email: login.email, name: login.name },
+    login: {
+      id: login.id,
+      email: login.email,
+      emailVerified: login.emailVerified,
+      name: login.name,
+    },
     user,
     organizations,
     cookies: answered.getSetCookie(),

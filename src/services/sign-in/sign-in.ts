@@ -2,8 +2,9 @@
 
 import { invalid } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors/errors.ts";
+import type { OIDC } from "../../protocol/oidc.ts";
 import type { Services } from "../services.ts";
-import { FRESH_SECONDS } from "./admission.ts";
+import { requireRecentLogin } from "./admission.ts";
 import { getAuth, orRefusal } from "./auth-loader.ts";
 import { listSignInMethods } from "./security.ts";
 import type { Session } from "./sessions.ts";
@@ -22,15 +23,16 @@ export async function signInWithPassword(
   return answered.getSetCookie();
 }
 
-/** @returns GitHub's authorization URL, and the cookies for the way back */
-export async function signInWithGitHub(
+/** @returns the provider's authorization URL, and the cookies for the way back */
+export async function signInElsewhere(
   services: Services,
   { origin, headers }: { origin: string; headers: Headers },
+  provider: "github" | typeof OIDC,
   next: string,
 ): Promise<{ url: string; cookies: string[] }> {
   const answer = await (await getAuth(services, origin)).api.signInSocial({
     body: {
-      provider: "github",
+      provider,
       callbackURL: next,
       newUserCallbackURL: "/welcome",
       errorCallbackURL: "/sign-in",
@@ -38,7 +40,7 @@ export async function signInWithGitHub(
     headers,
     returnHeaders: true,
   });
-  if (!answer.response.url) throw new Error("better-auth returned no URL for GitHub");
+  if (!answer.response.url) throw new Error("better-auth returned no authorization URL");
   return { url: answer.response.url, cookies: answer.headers.getSetCookie() };
 }
 
@@ -56,25 +58,21 @@ export async function signOut(
 
 /** Whether to ask for a password. Users without one need a recent login instead. */
 export async function hasPassword(services: Services, userId: string): Promise<boolean> {
+  if (services.settings.oidcOnly) return false;
   return (await listSignInMethods(services, userId)).providers.includes("credential");
 }
 
 /** @throws ValidationFailure for a wrong password; ProblemError forbidden for an older session */
 export async function confirmIdentity(
   services: Services,
-  { login, created_at }: Session,
+  session: Session,
   { origin, headers }: { origin: string; headers: Headers },
   password: string,
 ): Promise<void> {
-  if (await hasPassword(services, login.id)) {
+  if (await hasPassword(services, session.login.id)) {
     const { api } = await getAuth(services, origin);
     const refusal = () => invalid(["body", "password"], "Wrong password");
     if (password === "") throw refusal();
     await orRefusal(api.verifyPassword({ body: { password }, headers }), refusal);
-  } else if (Date.now() - created_at >= FRESH_SECONDS * 1_000) {
-    throw new ProblemError(
-      "forbidden",
-      `This requires a login within the last ${FRESH_SECONDS / 60} minutes. Log out, log in again, and retry.`,
-    );
-  }
+  } else requireRecentLogin(session);
 }

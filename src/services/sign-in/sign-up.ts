@@ -48,8 +48,8 @@ export async function signUp(
   );
 }
 
-/** Creates the user of a new login with GitHub. @throws as signUp */
-export async function completeGitHubSignUp(
+/** Creates the user of a new login with GitHub or OpenID Connect. @throws as signUp */
+export async function completeSignUp(
   services: Services,
   loginId: string,
   request: Welcome,

@@ -4,6 +4,7 @@ import type { Role } from "../../protocol/organization.ts";
 import { type Database, failedOn } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { members, organizationInvitations, tokens, users } from "../schema/index.ts";
+import { isCurrent } from "./current-members.ts";
 
 /** Members per organization. */
 export const MAX_MEMBERS = 1_000;
@@ -41,7 +42,10 @@ export const findOrganization = (db: Database, username: string, userId: string)
   db
     .select({ organization: users, role: members.role })
     .from(users)
-    .leftJoin(members, and(eq(members.organization_id, users.id), eq(members.user_id, userId)))
+    .leftJoin(
+      members,
+      and(eq(members.organization_id, users.id), eq(members.user_id, userId), isCurrent()),
+    )
     .where(
       and(eq(users.username, username), eq(users.kind, "organization"), isNull(users.deleted_at)),
     )
@@ -53,10 +57,13 @@ export const listOrganizations = (db: Database, userId: string, limit: number) =
     .select({ organization: users, role: members.role })
     .from(members)
     .innerJoin(users, eq(users.id, members.organization_id))
-    .where(and(eq(members.user_id, userId), isNull(users.deleted_at)))
+    .where(and(eq(members.user_id, userId), isCurrent(), isNull(users.deleted_at)))
     .orderBy(members.organization_id)
     .limit(limit)
     .all();
+
+const { role, created_at, lapses_at } = members;
+const membership = { role, created_at, lapses_at };
 
 /** @param part of usernames and names; empty for all */
 export function listMembers(db: Database, organizationId: string, part: string, keyset: Keyset) {
@@ -64,7 +71,7 @@ export function listMembers(db: Database, organizationId: string, part: string, 
   const isFound = part === "" ? undefined : sql`instr(${texts}, ${part.toLowerCase()}) > 0`;
   const { where, order, limit } = range([members.user_id], "asc", keyset);
   return db
-    .select({ user: users, role: members.role, created_at: members.created_at })
+    .select({ user: users, ...membership })
     .from(members)
     .innerJoin(users, eq(users.id, members.user_id))
     .where(and(eq(members.organization_id, organizationId), isFound, where))
@@ -75,17 +82,18 @@ export function listMembers(db: Database, organizationId: string, part: string, 
 
 export const findMember = (db: Database, organizationId: string, username: string) =>
   db
-    .select({ user: users, role: members.role, created_at: members.created_at })
+    .select({ user: users, ...membership })
     .from(members)
     .innerJoin(users, eq(users.id, members.user_id))
     .where(and(eq(members.organization_id, organizationId), eq(users.username, username)))
     .get();
 
-/** Whether another owner remains, who is neither suspended nor deleted. */
-const hasOtherOwner = (organizationId: SQL | string, userId: SQL | string) => sql`EXISTS (
+/** Whether another owner remains, who is neither suspended nor deleted, and whose membership has not lapsed. */
+export const hasOtherOwner = (organizationId: SQL | string, userId: SQL | string) => sql`EXISTS (
   SELECT 1 FROM members AS others JOIN users AS owners ON owners.id = others.user_id
   WHERE others.organization_id = ${organizationId} AND others.role = 'owner'
-    AND others.user_id <> ${userId} AND owners.suspended_at IS NULL AND owners.deleted_at IS NULL)`;
+    AND others.user_id <> ${userId} AND owners.suspended_at IS NULL AND owners.deleted_at IS NULL
+    AND ${isCurrent(sql`others`)})`;
 
 const isMember = (organizationId: string, userId: string) =>
   and(eq(members.organization_id, organizationId), eq(members.user_id, userId));
@@ -114,7 +122,7 @@ export async function updateRole(
   return changed.length > 0;
 }
 
-/** Appoints an owner, who may be no member yet. */
+/** Appoints an owner, who may be no member yet, or one by a group. */
 export const appointOwner = (
   db: Database,
   row: { organization_id: string; user_id: string; created_at: number },
@@ -124,7 +132,7 @@ export const appointOwner = (
     .values({ ...row, role: "owner" })
     .onConflictDoUpdate({
       target: [members.organization_id, members.user_id],
-      set: { role: "owner" },
+      set: { role: "owner", lapses_at: null },
     });
 
 const isWithin = (by: Role) => (by === "owner" ? undefined : ne(members.role, "owner"));
@@ -241,7 +249,8 @@ const isOpen = (now: number) =>
           ON inviter_users.id = inviters.user_id
         WHERE inviters.organization_id = ${organizationInvitations.organization_id}
           AND inviters.user_id = ${organizationInvitations.made_by}
-          AND inviter_users.suspended_at IS NULL AND ${mayInvite(sql`inviters.role`)})`,
+          AND inviter_users.suspended_at IS NULL AND ${isCurrent(sql`inviters`)}
+          AND ${mayInvite(sql`inviters.role`)})`,
       sql`EXISTS (SELECT 1 FROM ${tokens} WHERE tokens.id = ${organizationInvitations.made_by}
           AND tokens.user_id = ${organizationInvitations.organization_id}
           AND (tokens.expires_at IS NULL OR tokens.expires_at > ${now})
@@ -317,7 +326,7 @@ export function accepting(
   const hasRoom = sql`NOT EXISTS (SELECT 1 FROM ${members} WHERE ${isMember(organization_id, userId)})
     AND (SELECT count(*) FROM members WHERE organization_id = ${organization_id}) < ${MAX_MEMBERS}`;
   const isThis = eq(organizationInvitations.id, id);
-  const accepted = sql`SELECT organization_id, accepted_by, role, ${now}
+  const accepted = sql`SELECT organization_id, accepted_by, role, ${now}, NULL
     FROM organization_invitations WHERE id = ${id} AND accepted_by = ${userId}`;
   return [
     db

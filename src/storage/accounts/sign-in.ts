@@ -1,10 +1,19 @@
 /** Logins, sessions and invitations, except for what better-auth writes itself. */
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import { OIDC } from "../../protocol/oidc.ts";
 import type { Role } from "../../protocol/organization.ts";
 import { type Database, runBatch } from "../database.ts";
 import { invitations, members, signUpAttempts, users } from "../schema/index.ts";
-import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
+import {
+  credentials,
+  type Identity,
+  logins,
+  passkeys,
+  sessions,
+  verifications,
+} from "../schema/sign-in.ts";
+import { isCurrent } from "./current-members.ts";
 import {
   accepting,
   isJoinable,
@@ -248,6 +257,44 @@ export async function findSignInMethods(db: Database, loginId: string) {
   };
 }
 
+/**
+ * Stores what an OpenID Connect provider says of a person.
+ * @returns the login of the person; undefined if no login has this identity
+ */
+export async function recordIdentity(
+  db: Database,
+  accountId: string,
+  identity: Identity,
+): Promise<string | undefined> {
+  const [row] = await db
+    .update(credentials)
+    .set({ identity })
+    .where(and(eq(credentials.providerId, OIDC), eq(credentials.accountId, accountId)))
+    .returning({ userId: credentials.userId });
+  return row?.userId;
+}
+
+/** Finds what an OpenID Connect provider said of a person at their last login with it. */
+export const findIdentity = async (
+  db: Database,
+  loginId: string,
+): Promise<Identity | undefined> => {
+  const row = await db
+    .select({ identity: credentials.identity })
+    .from(credentials)
+    .where(and(eq(credentials.userId, loginId), eq(credentials.providerId, OIDC)))
+    .orderBy(sql`identity ->> 'at' DESC`)
+    .limit(1)
+    .get();
+  return row?.identity ?? undefined;
+};
+
+/** Removes a login's identities at OpenID Connect providers. */
+export const deleteIdentities = (db: Database, loginId: string) =>
+  db
+    .delete(credentials)
+    .where(and(eq(credentials.userId, loginId), eq(credentials.providerId, OIDC)));
+
 /** @returns whether it existed */
 export async function deletePasskey(db: Database, loginId: string, id: string): Promise<boolean> {
   const deleted = await db
@@ -277,7 +324,11 @@ export async function findSessionPrincipal(db: Database, id: string, accountId: 
     .from(sessions)
     .leftJoin(
       members,
-      and(eq(members.organization_id, accountId), eq(members.user_id, sessions.userId)),
+      and(
+        eq(members.organization_id, accountId),
+        eq(members.user_id, sessions.userId),
+        isCurrent(),
+      ),
     )
     .where(and(eq(sessions.id, id), gt(sessions.expiresAt, new Date())))
     .get();

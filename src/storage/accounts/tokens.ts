@@ -7,6 +7,7 @@ import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { members, models, runnerTokens, tokens, users } from "../schema/index.ts";
 import { type StorageQuota, writeWithinQuota } from "./account-bytes.ts";
+import { isCurrent } from "./current-members.ts";
 import { isSeenBy } from "./visible-models.ts";
 
 /**
@@ -77,7 +78,11 @@ const selectTokens = (db: Database) =>
     .leftJoin(person, and(eq(person.id, tokens.made_by), isNull(tokens.service_role)))
     .leftJoin(
       members,
-      and(eq(members.organization_id, tokens.user_id), eq(members.user_id, tokens.made_by)),
+      and(
+        eq(members.organization_id, tokens.user_id),
+        eq(members.user_id, tokens.made_by),
+        isCurrent(),
+      ),
     );
 
 /** Selects a token. There is none if its maker is no longer a member of the organization. */

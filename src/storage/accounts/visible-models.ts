@@ -3,6 +3,7 @@ import { eq, isNotNull, ne, or, type SQL, sql } from "drizzle-orm";
 import type { ShareLevel } from "../../protocol/organization.ts";
 import type { Database } from "../database.ts";
 import { collaborators, members, models } from "../schema/index.ts";
+import { isCurrent } from "./current-members.ts";
 
 /**
  * The level of an account for models of other accounts, as a column of a query of `models`: by a share, or as
@@ -17,7 +18,7 @@ export const levelOf = (viewerId: string | SQL | undefined) =>
   NULL, coalesce(
     (SELECT level FROM ${collaborators} WHERE model_id = ${models.id} AND account_id = ${viewerId}),
     (SELECT 'run' FROM ${members}
-      WHERE organization_id = ${models.owner_id} AND user_id = ${viewerId})))`;
+      WHERE organization_id = ${models.owner_id} AND user_id = ${viewerId} AND ${isCurrent()})))`;
 
 /**
  * Whether a user may see the model. The query checks this itself, so that hidden models take as long as

@@ -1,6 +1,7 @@
 /** Full-text search: ranges of the indexes in migrations/0000_baseline.sql. */
 import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { TIERS } from "../../domain/search.ts";
+import { isCurrent } from "../accounts/current-members.ts";
 import { isSeenBy } from "../accounts/visible-models.ts";
 import { type Database, runBatch } from "../database.ts";
 import type { Keyset } from "../keyset.ts";
@@ -96,7 +97,8 @@ export const listSharingOwners = async (
   limit: number,
 ): Promise<string[]> => {
   const rows = await db.all<{ owner_id: string }>(sql`
-    SELECT organization_id AS owner_id FROM ${members} WHERE user_id = ${accountId}
+    SELECT organization_id AS owner_id FROM ${members}
+      WHERE user_id = ${accountId} AND ${isCurrent()}
     UNION ALL SELECT DISTINCT owner_id FROM
       (SELECT model_id FROM ${collaborators} WHERE account_id = ${accountId} LIMIT ${MAX_SHARED})
       JOIN ${models} ON ${models.id} = model_id

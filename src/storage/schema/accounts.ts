@@ -79,6 +79,11 @@ export const members = sqliteTable(
       .references(() => users.id, { onDelete: "cascade" }),
     role: text().$type<Role>().notNull(),
     created_at: integer().notNull(),
+    /**
+     * When a membership from a group stops to give access, unless the person logs in before. Null: a person added
+     * the member, and no group changes or removes them.
+     */
+    lapses_at: integer(),
   },
   (t) => [
     primaryKey({ columns: [t.organization_id, t.user_id] }),

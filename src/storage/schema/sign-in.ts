@@ -37,7 +37,16 @@ export const sessions = sqliteTable(
   (t) => [index("sessions_user").on(t.userId), index("sessions_expires").on(t.expiresAt)],
 );
 
-/** Ways to log in: a password (scrypt) or a GitHub account. */
+/** The claims of a person that an OpenID Connect provider made at their last login. */
+export interface Identity {
+  groups: string[];
+  /** The username that it suggests. */
+  username: string;
+  /** When, Unix ms. */
+  at: number;
+}
+
+/** Ways to log in: a password (scrypt), a GitHub account or one at an OpenID Connect provider. */
 export const credentials = sqliteTable(
   "credentials",
   {
@@ -52,6 +61,7 @@ export const credentials = sqliteTable(
     refreshTokenExpiresAt: timestamp(),
     scope: text(),
     password: text(),
+    identity: text({ mode: "json" }).$type<Identity>(),
     ...timestamps,
   },
   (t) => [

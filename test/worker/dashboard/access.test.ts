@@ -186,7 +186,7 @@ describe.each([...ORGANIZATION_ROUTES, ...MEMBER_ROUTES])("%s, by role", (key, o
 
   it("the route of an organization admits the roles of the table", { timeout: LONG }, async () => {
     organization ??= await newDashboardOrganization();
-    const { account, visitors, outsider, removed } = organization;
+    const { account, visitors, outsider, removed, lapsed } = organization;
     // The next route gets another organization.
     if (key === `POST ${ORGANIZATION}/delete`) organization = undefined;
     const place = (await route.parameters?.(account)) ?? {};
@@ -197,6 +197,7 @@ describe.each([...ORGANIZATION_ROUTES, ...MEMBER_ROUTES])("%s, by role", (key, o
       ["nobody", new Visitor(undefined, account.visitor.base), isPage ? [303] : [401]],
       ["an outsider", outsider, [404]],
       ["a removed member", removed, [404]],
+      ["an OIDC member whose group is gone", lapsed, [404]],
       ...ROLES.filter((role) => !hasRole({ role }, least)).map(
         (role): [string, Visitor, number[]] => [role, visitors[role], [403, 404]],
       ),

@@ -23,7 +23,7 @@ import {
 import { insertExample } from "../support/examples.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
-import { newOrganization, setRole, setShare } from "../support/organizations.ts";
+import { lapse, newOrganization, setRole, setShare } from "../support/organizations.ts";
 import { sweep } from "../support/queues.ts";
 import { statusFor } from "../support/role-rules.ts";
 import { FakeRunner } from "../support/runner.ts";
@@ -58,7 +58,11 @@ interface Case {
   expected: (endpoint: EndpointAccess, key: string) => number;
 }
 
-type TokenOfOrganization = `the ${Role}'s token` | "a service token" | "a removed member's token";
+type TokenOfOrganization =
+  | `the ${Role}'s token`
+  | "a service token"
+  | "a removed member's token"
+  | "an OIDC member's token whose group is gone";
 
 const CASES: Case[] = (["private", "public", "restricted"] as const)
   .flatMap((visibility) =>
@@ -103,6 +107,14 @@ const IN_ORGANIZATION: Case[] = [
     // The signature replaces the token.
     expected: (_, key) => (key.includes("/parts/") ? 200 : 401),
   },
+  {
+    ...{
+      visibility: "private",
+      caller: "an OIDC member's token whose group is gone",
+      role: "admin",
+    },
+    expected: (_, key) => (key.includes("/parts/") ? 200 : 401),
+  },
 ];
 
 test.each([...CASES, ...SHARED, ...IN_ORGANIZATION])(
@@ -140,6 +152,8 @@ test.each([...CASES, ...SHARED, ...IN_ORGANIZATION])(
     const service = role && (await owning?.service(role));
     if (owning && acting && caller === "a removed member's token")
       await setRole(owning, acting, undefined);
+    if (owning && acting && caller === "an OIDC member's token whose group is gone")
+      await lapse(owning, acting);
     const clientFor = async ({ scopes }: EndpointAccess): Promise<Client> => {
       if (caller === "a service token") return service ?? nobody;
       if (acting) return acting.client;

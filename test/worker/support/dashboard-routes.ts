@@ -88,6 +88,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /sign-in": { ...open, status: 303 },
   "POST /sign-in": { ...open, form: (_, { email }) => ({ email, password: PASSWORD, next: "/" }) },
   "POST /sign-in/github": { ...open, status: 404 },
+  "POST /sign-in/oidc": { ...open, status: 404, anonymousStatus: 404 },
   "GET /sign-up": open,
   "POST /sign-up": {
     ...open,
@@ -111,6 +112,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     endsSession: true,
     form: () => ({ operator_token: env.OPERATOR_TOKEN }),
   },
+  "POST /set-up/sign-in": { ...open, status: 404, anonymousStatus: 404 },
   "POST /sign-out": { ...open, endsSession: true },
 
   "GET /users": operators,
@@ -134,6 +136,9 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /look-up": operators,
 
   [`GET ${SECURITY}`]: each,
+  // Without a provider; oidc.test.ts has one.
+  [`POST ${SECURITY}/oidc/link`]: { ...each, status: 404 },
+  [`POST ${SECURITY}/oidc/unlink`]: { ...each, status: 404 },
   [`POST ${SECURITY}/password`]: {
     ...each,
     endsSession: true,

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import type { Role } from "../../../src/protocol/organization.ts";
 import { Client } from "./client.ts";
-import { setRole } from "./organizations.ts";
+import { lapse, setRole } from "./organizations.ts";
 import { PASSWORD, signedUp, signedUpOperator, Visitor } from "./visitor.ts";
 import { newClient, unique } from "./world.ts";
 
@@ -36,6 +36,8 @@ export interface DashboardOrganization {
   visitors: Record<Role, Visitor>;
   outsider: Visitor;
   removed: Visitor;
+  /** A member by a group, whose last login with it is too long ago. */
+  lapsed: Visitor;
 }
 
 export async function newDashboardOrganization(): Promise<DashboardOrganization> {
@@ -53,6 +55,10 @@ export async function newDashboardOrganization(): Promise<DashboardOrganization>
     return copyVisitor(person.visitor, undefined, base);
   };
   const visitor = copyVisitor(owner.visitor, undefined, base);
+  const lapsed = await newDashboardUser();
+  await setRole({ user_id }, lapsed, "admin");
+  await lapsed.visitor.look(base);
+  await lapse({ user_id }, lapsed);
   const removed = await newDashboardUser();
   await setRole({ user_id }, removed, "admin");
   await removed.visitor.look(base);
@@ -67,6 +73,7 @@ export async function newDashboardOrganization(): Promise<DashboardOrganization>
     },
     outsider: await join(undefined),
     removed: copyVisitor(removed.visitor, undefined, base),
+    lapsed: copyVisitor(lapsed.visitor, undefined, base),
   };
 }
 

@@ -63,9 +63,17 @@ export async function setRole(
 ): Promise<void> {
   const ids = [organization.user_id, person.user_id];
   const removing = "DELETE FROM members WHERE organization_id = ? AND user_id = ?";
-  const adding = "INSERT OR REPLACE INTO members VALUES (?, ?, ?, 0)";
+  const adding = "INSERT OR REPLACE INTO members VALUES (?, ?, ?, 0, NULL)";
   await (role === undefined ? run(removing, ...ids) : run(adding, ...ids, role));
 }
+
+/** Makes a member one by a group whose last login is too long ago. */
+export const lapse = (organization: Account, person: Account) =>
+  run(
+    "UPDATE members SET lapses_at = 1 WHERE organization_id = ? AND user_id = ?",
+    organization.user_id,
+    person.user_id,
+  );
 
 /** Shares a model with an account, or ends the share with undefined. */
 export async function setShare(
