@@ -4,6 +4,21 @@ CREATE TABLE `account_bytes` (
 	`bytes_before` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `device_logins` (
+	`hash` text PRIMARY KEY NOT NULL,
+	`user_code` text NOT NULL,
+	`name` text NOT NULL,
+	`approved` integer,
+	`user_id` text,
+	`polled_at` integer,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `device_logins_user_code_unique` ON `device_logins` (`user_code`);--> statement-breakpoint
+CREATE INDEX `device_logins_expires` ON `device_logins` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `device_logins_user` ON `device_logins` (`user_id`) WHERE user_id IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `invitations` (
 	`id` text PRIMARY KEY NOT NULL,
 	`hash` text NOT NULL,

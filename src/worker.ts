@@ -20,7 +20,7 @@ const dashboard = createDashboard(app);
 
 /** Paths that the API serves, besides the documentation. All others are pages of the dashboard. */
 const API =
-  /^https?:\/\/[^/]+\/(?:v1|v2|replicate|health|assets|avatars|pictures|\.well-known)(?:[/?]|$)/;
+  /^https?:\/\/[^/]+\/(?:v1|v2|replicate|oauth|health|assets|avatars|pictures|\.well-known)(?:[/?]|$)/;
 
 const isForApp = (request: Request) =>
   API.test(request.url) || isDocs(request.url) || conventionMeant(request) !== undefined;

@@ -35,6 +35,7 @@ import {
 import { accountPages, deletionPages } from "./account/routes.tsx";
 import { loadAccount, mountForOrganizations, stayInOrganization } from "./addresses.ts";
 import { type Dashboard, loadFlash, type PageContext, pages } from "./context.ts";
+import { devicePages } from "./device/routes.tsx";
 import { findPages } from "./find/routes.tsx";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
@@ -138,6 +139,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
   for (const group of [
     homePages,
     signInPages,
+    devicePages,
     userPages,
     personPages,
     lookUpPages,

@@ -31,6 +31,9 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   "POST /sign-out",
   // `isExposed` limits these to a few of better-auth.
   "ALL /auth/*",
+  // `auspex login`, whose codes are approved with a session.
+  "POST /oauth/device_authorization",
+  "POST /oauth/token",
   "GET /join/:invitation",
   "GET /shared/:token",
   "GET /shared/:token/files/:source/:name",

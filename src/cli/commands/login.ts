@@ -13,15 +13,21 @@ import { Misuse } from "../failure.ts";
 import { Service, usernameOf } from "../service/service.ts";
 import { type Host, newCommand, openSession } from "../session.ts";
 import { answered, isInteractive, prompt } from "../ui/output.ts";
+import { logInWithBrowser } from "./browser-login.ts";
 
 export const loginCommand = (host: Host) =>
   newCommand("login", "Log in to a deployment")
     .argument("[address]", "deployment address, such as https://auspex.example.com")
+    .option("--token", "enter an access token instead of logging in with the browser")
+    .option("--no-browser", "print the address to open, on this or another machine")
     .addHelpText("after", "\nIn scripts: auspex login https://auspex.example.com < token.txt")
     .action(async (address, options) => {
       const session = openSession(host, options);
       const url = await askAddress(host, address);
-      const token = await askToken(url);
+      const token =
+        isInteractive() && !options.token
+          ? await logInWithBrowser(url, session, options.browser)
+          : await askToken(url);
       const username = await usernameOf(new Service({ url, token }, session));
       const kept = await loadCredentials(host.folders);
       const isSame = kept?.url === url && kept.username === username;
@@ -63,7 +69,7 @@ async function askToken(url: string): Promise<string> {
     const piped = process.stdin.isTTY ? "" : await textOf(process.stdin);
     if (piped.trim() !== "") return readToken(piped, "token");
     throw new Misuse(
-      `Missing token. Without a terminal, pipe it in: auspex login ${url} < token.txt`,
+      `Missing token. Without a terminal, create one at ${url}/tokens, and pipe it in: auspex login ${url} < token.txt`,
     );
   }
   const answer = await password({

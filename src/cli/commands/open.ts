@@ -35,7 +35,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
 };
 
 /** Returns whether a program has taken the URL. Without a display, Linux has no browser. */
-async function opened(url: string, { DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv) {
+export async function opened(url: string, { DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv) {
   const [program, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   if (program === "xdg-open" && !DISPLAY && !WAYLAND_DISPLAY) return false;
   const child = spawn(program, [...args, url], { stdio: "ignore" });

@@ -120,7 +120,7 @@ export const TokenCreated = ({ created: { token, name, url } }: { created: Creat
 
 const DAY_MS = 86_400_000;
 
-const SCOPES: { value: Scope; label: string; hint: string }[] = [
+export const SCOPES: { value: Scope; label: string; hint: string }[] = [
   {
     value: "predict",
     label: "predict",

@@ -5,7 +5,7 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_CHARS = 43; // 62^43 > 2^256
 const CHECK_CHARS = 6; // 62^6 > 2^32
 
-export type TokenKind = "aus" | "ausr" | "ausi" | "auss";
+export type TokenKind = "aus" | "ausd" | "ausr" | "ausi" | "auss";
 
 /** A new token of its kind, such as `aus_`: 256 random bits in base62, and their CRC-32. */
 export function newToken(kind: TokenKind): string {

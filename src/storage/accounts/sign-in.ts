@@ -4,7 +4,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { OIDC } from "../../protocol/oidc.ts";
 import type { Role } from "../../protocol/organization.ts";
 import { type Database, runBatch } from "../database.ts";
-import { invitations, members, signUpAttempts, users } from "../schema/index.ts";
+import { deviceLogins, invitations, members, signUpAttempts, users } from "../schema/index.ts";
 import {
   credentials,
   type Identity,
@@ -351,6 +351,7 @@ export const deleteExpired = (db: Database, now: Date) =>
   db.batch([
     db.delete(sessions).where(lt(sessions.expiresAt, now)),
     db.delete(verifications).where(lt(verifications.expiresAt, now)),
+    db.delete(deviceLogins).where(lt(deviceLogins.expires_at, now.getTime())),
   ]);
 
 /** @returns the new count */

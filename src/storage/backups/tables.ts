@@ -84,6 +84,7 @@ export const NOT_BACKED_UP: Record<string, string> = {
   sessions: "users log in again, so that none comes back that was logged out since",
   organization_invitations: "given out again, so that none comes back that was revoked since",
   shares: "given out again by their owners, so that none comes back that was revoked since",
+  device_logins: "logins that were under way",
   verifications: "sign-ins that were under way",
   sign_up_attempts: "of one day",
   backup_runs: "of this deployment",

@@ -182,6 +182,29 @@ export const invitations = sqliteTable(
   (t) => [index("invitations_user").on(t.user_id)],
 );
 
+/** Logins that `auspex login` has begun in a terminal, until a token is made for them or they expire. */
+export const deviceLogins = sqliteTable(
+  "device_logins",
+  {
+    /** SHA-256 of the device code, which only the command has. */
+    hash: text().primaryKey(),
+    /** The code that a person copies into the browser. Only a person who has logged in can use it. */
+    user_code: text().notNull().unique(),
+    /** The name of the machine, as the command says. */
+    name: text().notNull(),
+    /** Whether the person has approved it. Null: nobody has answered. */
+    approved: integer({ mode: "boolean" }),
+    user_id: text().references(() => users.id, { onDelete: "cascade" }),
+    polled_at: integer(),
+    created_at: integer().notNull(),
+    expires_at: integer().notNull(),
+  },
+  (t) => [
+    index("device_logins_expires").on(t.expires_at),
+    index("device_logins_user").on(t.user_id).where(sql`user_id IS NOT NULL`),
+  ],
+);
+
 /** Sign-up attempts per day (UTC) and client, to limit them. */
 export const signUpAttempts = sqliteTable(
   "sign_up_attempts",

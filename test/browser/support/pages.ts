@@ -117,6 +117,7 @@ export const PAGES: Record<string, PageVisit[]> = {
       at: ({ organization, model }) => [`/organizations/${organization}/models/${model}`],
     },
   ],
+  "/device": [page(people, "/device")],
   "/join/:invitation": [
     { to: ["nobody", "newcomer"], at: ({ invitation }) => [`/join/${invitation}`] },
   ],

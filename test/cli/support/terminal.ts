@@ -6,8 +6,8 @@ import { COMMAND } from "../../processes/packages.ts";
 import type { Home } from "./command.ts";
 
 interface Answer {
-  /** The keys that are typed. */
-  keys: string;
+  /** The keys that are typed, or what is done before, with what is on the screen. */
+  keys: string | ((screen: string) => Promise<string>);
   /** The keys are typed once the screen matches this, below the answer before. */
   after: RegExp;
 }
@@ -36,7 +36,9 @@ export async function inTerminal(home: Home, args: string[], ...answers: Answer[
     if (!next || !screen.includes("?25l") || !next.after.test(screen.slice(seen))) return;
     waiting.shift();
     seen = screen.length;
-    child.stdin.write(next.keys);
+    const { keys } = next;
+    if (typeof keys === "string") child.stdin.write(keys);
+    else void keys(screen).then((typed) => child.stdin.write(typed));
   });
   const [code] = await once(child, "close");
   return { code, screen: screen + (await errors) };

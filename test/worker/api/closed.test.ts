@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
 import { createDashboard } from "../../../src/dashboard/app.tsx";
+import { signInPages } from "../../../src/dashboard/sign-in/routes.tsx";
 import { newToken } from "../../../src/domain/accounts/token.ts";
 import type { Bindings } from "../../../src/env.ts";
 import { OPEN_ROUTES } from "../../../src/middleware/closed.ts";
@@ -83,8 +84,10 @@ async function isRefused(path: string, init: RequestInit): Promise<boolean> {
 }
 
 describe("a closed deployment", () => {
-  it("the list of open routes has only routes that exist", () => {
+  it("the list of open routes has only routes that exist, and all pages to log in", () => {
     expect([...OPEN_ROUTES].filter((key) => !ROUTES.includes(key))).toEqual([]);
+    const toSignIn = signInPages.routes.map(({ method, path }) => `${method} ${path}`);
+    expect(toSignIn.filter((key) => !OPEN_ROUTES.has(key))).toEqual([]);
   });
 
   it.each(NOBODIES)("every route but the listed ones refuses %s", async (_, headers) => {

@@ -6,6 +6,7 @@ import {
   listSomeModels,
   takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
+import * as logins from "../../../src/storage/accounts/device-logins.ts";
 import * as people from "../../../src/storage/accounts/people.ts";
 import { findSessionPrincipal, listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
 import * as tokens from "../../../src/storage/accounts/tokens.ts";
@@ -69,6 +70,10 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 
   "count and insert a token": async () =>
     tokens.insertToken(db, token, 1_000, ALLOWANCE, anEntry()),
+  "find an open login from a terminal": async () => logins.findOpenLogin(db, "BCDFGHJK", 1),
+  "answer a login from a terminal": () =>
+    logins.answerLogin(db, "BCDFGHJK", { user_id, approved: true }, 1),
+  "take a login from a terminal": () => logins.pollLogin(db, "hash", 2, 1),
   "find what a token may do": () => tokens.findTokenById(db, "t1"),
   "find what a session may do": () => findSessionPrincipal(db, "s1", other),
   "find whether an account sees a model": () => isModelSeen(db, "m1", other),

@@ -8,6 +8,7 @@ import { addressOf, freshPath } from "./receiver.ts";
 import {
   MODEL,
   newAvatar,
+  newDeviceLogin,
   newEndedRun,
   newFormerUsername,
   newInvitation,
@@ -197,6 +198,19 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     ...ownOrganization,
     role: "owner",
     form: ({ organization = "" }) => ({ confirm: organization }),
+  },
+  "GET /device": each,
+  "POST /device": {
+    ...each,
+    status: 200,
+    changesNothing: true,
+    parameters: newDeviceLogin,
+    form: ({ user_code = "" }) => ({ user_code }),
+  },
+  "POST /device/answer": {
+    ...each,
+    parameters: newDeviceLogin,
+    form: ({ user_code = "" }) => ({ user_code, answer: "approve" }),
   },
   "GET /join/:invitation": { ...open, parameters: newJoining },
   "POST /join/:invitation": { ...each, parameters: newJoining },

@@ -1,8 +1,11 @@
 /** Resources that paths of the dashboard name, made for the user who owns them. */
 import { env } from "cloudflare:workers";
 import type { Visibility } from "../../../src/protocol/model.ts";
+import { beginDeviceLogin } from "../../../src/services/accounts/device-login.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { run } from "./accounts.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
+import { ORIGIN } from "./client.ts";
 import {
   type DashboardUser,
   newDashboardUser,
@@ -104,6 +107,12 @@ export async function newPlaceWithin({
     (await newestId("organization_invitations")).id,
   );
   return { organization, username, ...token };
+}
+
+/** Begins a login from a terminal. */
+export async function newDeviceLogin(): Promise<RouteParameters> {
+  const { user_code } = await beginDeviceLogin(getServices(env), "laptop", ORIGIN);
+  return { user_code };
 }
 
 /** Makes an invitation to an organization of somebody else. */
