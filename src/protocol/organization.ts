@@ -84,7 +84,17 @@ export const ownUser = z
   .meta({ id: "OwnUser" });
 export type OwnUser = z.infer<typeof ownUser>;
 
-export const member = z.object({ user: owner, role, created_at: timestamp }).meta({ id: "Member" });
+export const member = z
+  .object({
+    user: owner,
+    role,
+    created_at: timestamp,
+    lapses_at: timestamp.nullable().meta({
+      description:
+        "When the membership stops unless the person logs in before, if it comes from a group of the login provider. Null: a person added the member",
+    }),
+  })
+  .meta({ id: "Member" });
 export type Member = z.infer<typeof member>;
 
 export const setMember = z

@@ -27,7 +27,10 @@ import type {
 import { type Prediction, predictionError } from "../protocol/prediction.ts";
 import type { Owner, ResourceShape, User } from "../protocol/user.ts";
 import type { WebhookEndpoint } from "../protocol/webhook.ts";
-import type { InvitationRow as OrganizationInvitationRow } from "../storage/accounts/organizations.ts";
+import type {
+  MemberRow,
+  InvitationRow as OrganizationInvitationRow,
+} from "../storage/accounts/organizations.ts";
 import type { OrganizationTokenRow, RunnerTokenRow, TokenRow } from "../storage/accounts/tokens.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 import type { CategoryRow } from "../storage/models/categories.ts";
@@ -239,10 +242,11 @@ export function presenters({
     created_at: timestamp(row.created_at),
   });
 
-  const member = (row: { user: UserRow; role: Role; created_at: number }): Member => ({
+  const member = (row: MemberRow): Member => ({
     user: owner(row.user),
     role: row.role,
     created_at: timestamp(row.created_at),
+    lapses_at: row.lapses_at === null ? null : timestamp(row.lapses_at),
   });
 
   return {

@@ -24,6 +24,7 @@ const USING: Entry[] = [
   ["models", "Models and versions"],
   ["teams", "Teams"],
   ["deploying", "Deploying and operating"],
+  ["sign-in-and-audit", "Sign-in and audit"],
   ["runners", "Runners and containers"],
   ["limits", "Limits"],
 ];

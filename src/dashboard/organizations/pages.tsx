@@ -232,6 +232,11 @@ const Members = ({
           </td>
           <td data-label="Joined">
             <Time at={member.created_at} />
+            {member.lapses_at !== null && (
+              <small>
+                by a group, until <Time at={member.lapses_at} />
+              </small>
+            )}
           </td>
           <td class="end">
             {(isSelf || mayManage) && (

@@ -125,7 +125,7 @@ export async function appointOwner(
   const created_at = Date.now();
   await appoint(services.db, { organization_id: organization.id, user_id: user.id, created_at });
   forgetRoles();
-  return services.present.member({ user, role: "owner", created_at });
+  return services.present.member({ user, role: "owner", created_at, lapses_at: null });
 }
 
 async function requireMember({ db }: Services, organizationId: string, username: string) {

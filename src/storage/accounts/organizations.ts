@@ -65,6 +65,13 @@ export const listOrganizations = (db: Database, userId: string, limit: number) =
 const { role, created_at, lapses_at } = members;
 const membership = { role, created_at, lapses_at };
 
+export interface MemberRow {
+  user: typeof users.$inferSelect;
+  role: Role;
+  created_at: number;
+  lapses_at: number | null;
+}
+
 /** @param part of usernames and names; empty for all */
 export function listMembers(db: Database, organizationId: string, part: string, keyset: Keyset) {
   const texts = sql`lower(${users.username} || ' ' || ${users.name})`;

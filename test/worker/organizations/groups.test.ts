@@ -62,13 +62,16 @@ async function newEmployee(...groups: string[]) {
   };
 }
 
-const roleIn = async ({ client, username }: Organization, person: Named) => {
+const memberIn = async ({ client, username }: Organization, person: Named) => {
   const { items } = await client.ok<{ items: Member[] }>(
     "GET",
     `/v1/organizations/${username}/members`,
   );
-  return items.find(({ user }) => "username" in user && user.username === person.username)?.role;
+  return items.find(({ user }) => "username" in user && user.username === person.username);
 };
+
+const roleIn = async (organization: Organization, person: Named) =>
+  (await memberIn(organization, person))?.role;
 
 const owned = async () => {
   const organization = await newOrganization();
@@ -81,8 +84,8 @@ describe("groups", () => {
     const organization = await owned();
     const employee = await newEmployee(groupOf(organization, "developer"), "unknown");
     expect(await roleIn(organization, employee)).toBe("developer");
-    const { status } = await employee.browser.look(`/organizations/${organization.username}`);
-    expect(status).toBe(200);
+    const { html } = await employee.browser.look(`/organizations/${organization.username}/members`);
+    expect(html).toContain("by a group, until");
   });
 
   it("the highest role of several groups counts, and a login raises, lowers and removes", async () => {
@@ -209,6 +212,7 @@ describe("a membership from a group lapses", () => {
   it("tokens work until OIDC_DAYS after the last login, and again after the next", async () => {
     const organization = await owned();
     const group = groupOf(organization, "developer");
+    const begun = Date.now();
     const employee = await newEmployee(group);
     const path = `/v1/organizations/${organization.username}`;
     const { token } = await employee.own.ok<{ token: string }>("POST", `${path}/tokens`, {
@@ -224,7 +228,10 @@ describe("a membership from a group lapses", () => {
     expect(await statuses()).toEqual([200, 200, 200]);
     advance(21);
     expect(await statuses()).toEqual([401, 404, 404]);
-    expect(await roleIn(organization, employee)).toBe("developer");
+    const lapses_at = new Date(begun + 7 * DAY_SECONDS * 1_000).toISOString();
+    expect(await memberIn(organization, employee)).toMatchObject({ role: "developer", lapses_at });
+    const { status } = await employee.browser.look(`/organizations/${organization.username}`);
+    expect(status).toBe(404);
     await employee.enter({ groups: [group] });
     expect(await statuses()).toEqual([200, 200, 200]);
     advance(6 * DAY_SECONDS);
