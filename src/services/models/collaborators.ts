@@ -1,11 +1,14 @@
 /** Collaborators: the users and organizations that a model is shared with. */
 import { conflict, notFound } from "../../errors/errors.ts";
 import type { Collaborator, ShareLevel } from "../../protocol/organization.ts";
+import type { UserRow } from "../../storage/accounts/users.ts";
 import {
   listCollaborators as collaboratorsOf,
   deleteCollaborator,
+  findCollaborator,
   saveCollaborator,
 } from "../../storage/models/collaborators.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import {
   type Caller,
   isSuspended,
@@ -14,10 +17,11 @@ import {
 } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
 import { currentCaller } from "../access/authentication.ts";
+import { auditEntry } from "../audit/record.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { readModelTo } from "./models.ts";
+import { ofModel, readModelTo } from "./models.ts";
 
 const MAX_COLLABORATORS = 100;
 
@@ -59,7 +63,15 @@ export async function setCollaborator(
   if (isSuspended(account))
     throw conflict(`The account '${username}' is suspended. Name another account.`);
   const row = { model_id: model.id, account_id: account.id, level, created_at: Date.now() };
-  const created_at = await saveCollaborator(services.db, row, MAX_COLLABORATORS);
+  const existing = await findCollaborator(services.db, model.id, account.id);
+  if (existing?.level === level) return services.present.collaborator({ account, ...existing });
+  const entry = auditEntry({
+    action: existing ? "collaborator.updated" : "collaborator.added",
+    ...ofCollaborator(model, account),
+    before: { level: existing?.level },
+    after: { level },
+  });
+  const created_at = await saveCollaborator(services.db, row, MAX_COLLABORATORS, entry);
   if (created_at === undefined)
     throw conflict(
       `A model can be shared with at most ${MAX_COLLABORATORS} accounts. Remove one, or share it with an organization.`,
@@ -85,7 +97,14 @@ export async function removeCollaborator(
   const isOwn = account.id === current.user_id;
   const model = await readModelTo(services, current, place, isOwn ? "read" : "share");
   if (isOwn) await requireAccountAccess(services, current, `The account '${username}'`, "admin");
-  if (!(await deleteCollaborator(services.db, model.id, account.id)))
+  const entry = auditEntry({ action: "collaborator.removed", ...ofCollaborator(model, account) });
+  if (!(await deleteCollaborator(services.db, model.id, account.id, entry)))
     throw notFound(`The collaborator '${username}'`, "The model is not shared with this account.");
   forgetModel({ user_id: account.id }, ...place);
+}
+
+/** The account and the targets of an entry of the audit log about a share: it is in the log of the model's owner. */
+function ofCollaborator(model: DetailedModelRow, { kind, id, username }: UserRow) {
+  const { account_id, targets } = ofModel(model);
+  return { account_id, targets: [{ type: kind, id, name: username }, ...targets] };
 }

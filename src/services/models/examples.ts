@@ -8,6 +8,7 @@ import { isValidInput } from "../../domain/schemas/json-schema.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
+import type { AuditAction } from "../../protocol/audit.ts";
 import { type Example, MAX_EXAMPLES, type UpdateExample } from "../../protocol/example.ts";
 import { isDuplicate } from "../../storage/database.ts";
 import { deleteAll, fileKey } from "../../storage/files/files.ts";
@@ -26,15 +27,17 @@ import {
   setCover,
   showExample,
 } from "../../storage/models/examples.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { type VersionRow, versionsAmong } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
+import { auditEntry, type Recorded } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
 import { signedFileUrl, stableExpiry } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 import { copyFiles, readRun } from "./example-copy.ts";
 import { firstPicture, isCoverOf, ownFilesIn, pictureIn } from "./example-pictures.ts";
-import { readModel, readModelTo } from "./models.ts";
+import { ofModel, readModel, readModelTo } from "./models.ts";
 
 type Place = [owner: string, name: string];
 
@@ -157,7 +160,10 @@ export async function pinExample(
     await copyFiles(services, id, run.files);
     const key = model.cover_key === null ? await pictureIn(services, row) : undefined;
     const quota = quotaOf(services, model.owner.id);
-    const showing = showExample(db, row, { max: MAX_EXAMPLES, key }, quota);
+    const entry = entryOf("example.created", model, row, {
+      after: { prediction_id: predictionId },
+    });
+    const showing = showExample(db, row, { max: MAX_EXAMPLES, key }, quota, entry);
     const isShown = await orConflict(withinQuota(services, showing), isDuplicate, IS_THERE);
     if (!isShown) throw full();
   } catch (error) {
@@ -179,7 +185,7 @@ export async function unpinExample(
 ): Promise<void> {
   const { model, row } = await ownExample(services, caller, place, id);
   const next = isCoverOf(model, id) ? await firstPicture(services, model.id, id) : undefined;
-  await hideExample(services.db, row, Date.now(), next);
+  await hideExample(services.db, row, Date.now(), next, entryOf("example.deleted", model, row));
   await removeFiles(services, id);
 }
 
@@ -191,8 +197,7 @@ export async function moveExampleUp(
   id: string,
 ): Promise<void> {
   const { model, row } = await ownExample(services, caller, place, id);
-  const ids = (await rowsOf(services.db, model.id)).map((one) => one.id);
-  await placeAt(services, ids, row, Math.max(ids.indexOf(id), 1));
+  await placeAt(services, model, row, (ids) => Math.max(ids.indexOf(id), 1));
 }
 
 /**
@@ -219,22 +224,45 @@ export async function changeExample(
   const { model, row } = await ownExample(services, caller, place, id);
   const cover = is_cover ? await pictureIn(services, row) : undefined;
   if (is_cover && cover === undefined) throw conflict("The output of this example has no image.");
-  if (position !== undefined) {
-    const ids = (await rowsOf(db, model.id)).map((one) => one.id);
-    await placeAt(services, ids, row, position);
-  }
-  if (cover !== undefined) await setCover(db, row, cover);
-  if (is_cover === false) await dropCover(db, row);
+  if (position !== undefined) await placeAt(services, model, row, () => position);
+  const entry = entryOf("example.updated", model, row, {
+    before: { is_cover: isCoverOf(model, id) },
+    after: { is_cover },
+  });
+  if (cover !== undefined) await setCover(db, row, cover, entry);
+  if (is_cover === false) await dropCover(db, row, entry);
   return row;
 }
 
-/**
- * @param ids of all examples, in their order
- * @param position from 1
- */
-async function placeAt({ db }: Services, ids: string[], { id }: ExampleRow, position: number) {
-  const others = ids.filter((one) => one !== id);
-  await orderExamples(db, others.toSpliced(position - 1, 0, id));
+/** @param positionIn returns the position, from 1, by the IDs of all examples in their order */
+async function placeAt(
+  { db }: Services,
+  model: DetailedModelRow,
+  row: ExampleRow,
+  positionIn: (ids: string[]) => number,
+) {
+  const ids = (await rowsOf(db, model.id)).map(({ id }) => id);
+  const ordered = ids.filter((id) => id !== row.id).toSpliced(positionIn(ids) - 1, 0, row.id);
+  const entry = entryOf("example.updated", model, row, {
+    before: { position: ids.indexOf(row.id) + 1 },
+    after: { position: ordered.indexOf(row.id) + 1 },
+  });
+  if (ordered.join() !== ids.join()) await orderExamples(db, ordered, row, entry);
+}
+
+function entryOf(
+  action: AuditAction,
+  model: DetailedModelRow,
+  { id }: ExampleRow,
+  changes: Pick<Recorded, "before" | "after"> = {},
+) {
+  const { account_id, targets } = ofModel(model);
+  return auditEntry({
+    action,
+    account_id,
+    targets: [{ type: "example", id, name: id }, ...targets],
+    ...changes,
+  });
 }
 
 /** Removes the files of removed examples that are due, as far as R2 answers. */

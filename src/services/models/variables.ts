@@ -4,7 +4,9 @@
  */
 import { encryptVariable } from "../../domain/models/variables.ts";
 import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
+import type { AuditAction } from "../../protocol/audit.ts";
 import type { Variable } from "../../protocol/variable.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import {
   deleteVariable as deleteRow,
   saveVariable,
@@ -13,10 +15,11 @@ import {
 } from "../../storage/models/variables.ts";
 import type { Caller } from "../access/access.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
+import { auditEntry } from "../audit/record.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { readOwnModel } from "./models.ts";
+import { ofModel, readOwnModel } from "./models.ts";
 
 /**
  * Variables are limited because they are stored with each prediction, whose record is one row of at most 2
@@ -53,7 +56,8 @@ export async function setVariable(
   name: string,
   variable: { name: string; value: string },
 ): Promise<Variable> {
-  const { id } = await readOwnModel(services, caller, owner, name);
+  const model = await readOwnModel(services, caller, owner, name);
+  const { id } = model;
   const { secretKeys } = services.settings;
   if (secretKeys.length === 0) throw noKey();
   const row = {
@@ -62,7 +66,8 @@ export async function setVariable(
     sealed: await encryptVariable(secretKeys, id, variable.name, variable.value),
     updated_at: Date.now(),
   };
-  const saving = saveVariable(services.db, row, LIMITS, quotaOf(services, caller.user_id));
+  const entry = entryOf("variable.set", model, variable.name);
+  const saving = saveVariable(services.db, row, LIMITS, quotaOf(services, caller.user_id), entry);
   if (!(await withinQuota(services, saving))) {
     throw conflict(
       `A model can have at most ${LIMITS.variables} variables, and about 90 KB in total. Delete one that no version uses.`,
@@ -80,9 +85,21 @@ export async function deleteVariable(
   name: string,
   variable: string,
 ): Promise<void> {
-  const { id } = await readOwnModel(services, caller, owner, name);
-  if (!(await deleteRow(services.db, id, variable))) throw notFound(`The variable '${variable}'`);
+  const model = await readOwnModel(services, caller, owner, name);
+  const entry = entryOf("variable.deleted", model, variable);
+  if (!(await deleteRow(services.db, model.id, variable, entry)))
+    throw notFound(`The variable '${variable}'`);
   forgetModel(caller, owner, name);
+}
+
+/** An entry of the audit log, without the value. */
+function entryOf(action: AuditAction, model: DetailedModelRow, name: string) {
+  const { account_id, targets } = ofModel(model);
+  return auditEntry({
+    action,
+    account_id,
+    targets: [{ type: "variable", id: name, name }, ...targets],
+  });
 }
 
 const present = ({ name, updated_at }: VariableSummaryRow): Variable => ({

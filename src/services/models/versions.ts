@@ -24,12 +24,13 @@ import {
 import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
+import { auditEntry } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel, forgetVersion, versionNotFound } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
-import { readModel, readModelTo, readOwnModel } from "./models.ts";
+import { ofModel, readModel, readModelTo, readOwnModel } from "./models.ts";
 import { versionImage } from "./version-image.ts";
 import { checkOverlap, fileGone, keptUntil, namedFiles, ownerHasNoRoom } from "./weight-files.ts";
 
@@ -60,20 +61,28 @@ export async function createVersion(
   const files = named?.files ?? model.latest_version?.weight_files ?? [];
   checkOverlap([...content.weights, ...files]);
   const max = services.settings.maxVersions;
+  const { release_notes, set_default, configuration } = request;
+  const { container_image_digest } = content;
+  const entry = auditEntry({
+    action: "version.created",
+    ...ofVersion(model),
+    after: { release_notes, set_default, container_image_digest, configuration },
+  });
   const inserting = insertVersion(
     services.db,
     {
       model_id: model.id,
-      release_notes: request.release_notes,
+      release_notes,
       ...content,
       makes: outputModalityOf(content, name),
       size: 0,
       created_at: Date.now(),
-      set_default: request.set_default,
+      set_default,
     },
     { given: named?.configuration, files: named?.files, read, moved: named?.moved },
     max,
     quotaOf(services, model.owner.id),
+    entry,
   );
   const version = await orConflict(
     withinQuota(services, inserting).catch((error: unknown) => {
@@ -86,6 +95,13 @@ export async function createVersion(
   for (const user_id of new Set([caller.user_id, model.owner.id]))
     forgetModel({ user_id }, owner, name);
   return version;
+}
+
+/** The account and the targets of an entry of the audit log about a version. Absent: one that gets a number. */
+function ofVersion(model: DetailedModelRow, version?: VersionRow) {
+  const { account_id, targets } = ofModel(model);
+  const name = `${model.owner.username}/${model.name}${version ? `:${version.number}` : ""}`;
+  return { account_id, targets: [{ type: "version", id: version?.hash ?? "", name }, ...targets] };
 }
 
 /** @throws ProblemError not_found */
@@ -169,10 +185,12 @@ export async function deleteVersion(
   name: string,
   number: number,
 ): Promise<void> {
-  const { id } = await readOwnModel(services, caller, owner, name);
-  if (!(await findVersion(services.db, id, number)))
-    throw versionNotFound(`${owner}/${name}`, number);
-  if (!(await deleteRow(services.db, id, number, keptUntil(services)))) {
+  const model = await readOwnModel(services, caller, owner, name);
+  const { id } = model;
+  const version = await findVersion(services.db, id, number);
+  if (!version) throw versionNotFound(`${owner}/${name}`, number);
+  const entry = auditEntry({ action: "version.deleted", ...ofVersion(model, version) });
+  if (!(await deleteRow(services.db, id, number, keptUntil(services), entry))) {
     // Another request may have deleted the version meanwhile.
     if (!(await findVersion(services.db, id, number)))
       throw versionNotFound(`${owner}/${name}`, number);

@@ -7,8 +7,11 @@ import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { auditChains, auditEntries, failedSignIns } from "../schema/audit.ts";
 
+/** An entry. The targets may have a name that only the statement knows. */
+type Inserted = Omit<EntryRow, "targets"> & { targets: string | SQL };
+
 /** The name of an actor is that of the user at the time, unless it is known already. */
-const insert = (db: Database, row: EntryRow, condition: SQL) =>
+const insert = (db: Database, row: Inserted, condition: SQL) =>
   db.insert(auditEntries).select(sql`SELECT
     ${row.id}, ${row.account_id}, ${row.action}, ${row.actor_type}, ${row.actor_id},
     coalesce(nullif(${row.actor_name}, ''), (SELECT username FROM users WHERE id = ${row.actor_id}), ''),
@@ -18,7 +21,7 @@ const insert = (db: Database, row: EntryRow, condition: SQL) =>
 export const insertEntry = (db: Database, row: EntryRow) => insert(db, row, sql``);
 
 /** A statement that records an entry if the statement before it in the batch has changed a row. */
-export const insertIfChanged = (db: Database, row: EntryRow) =>
+export const insertIfChanged = (db: Database, row: Inserted) =>
   insert(db, row, sql`WHERE changes() > 0`);
 
 /** Makes a change and records it, in one transaction. @returns the result of the change */

@@ -1,7 +1,9 @@
 /** The accounts, users and organizations, that models are shared with. */
 import { and, eq, inArray, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { ShareLevel } from "../../protocol/organization.ts";
 import { isSeenBy } from "../accounts/visible-models.ts";
+import { changeRecorded } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { collaborators, modelCounts, models, users } from "../schema/index.ts";
@@ -90,6 +92,12 @@ export function listSharedModels(
     .all();
 }
 
+const isOne = (modelId: string, accountId: string) =>
+  and(eq(collaborators.model_id, modelId), eq(collaborators.account_id, accountId));
+
+export const findCollaborator = (db: Database, modelId: string, accountId: string) =>
+  db.select().from(collaborators).where(isOne(modelId, accountId)).get();
+
 /**
  * Shares a model with an account, or changes the level, unless the model has `max` other collaborators, or one
  * of the two was deleted meanwhile.
@@ -99,9 +107,10 @@ export async function saveCollaborator(
   db: Database,
   row: { model_id: string; account_id: string; level: ShareLevel; created_at: number },
   max: number,
+  entry: EntryRow,
 ): Promise<number | undefined> {
   const { model_id, account_id, level, created_at } = row;
-  const [saved] = await db
+  const saving = db
     .insert(collaborators)
     .select(
       sql`SELECT models.id, users.id, ${level}, ${created_at} FROM models, users
@@ -114,6 +123,7 @@ export async function saveCollaborator(
       set: { level },
     })
     .returning({ created_at: collaborators.created_at });
+  const [saved] = await changeRecorded(db, saving, entry);
   return saved?.created_at;
 }
 
@@ -122,10 +132,12 @@ export async function deleteCollaborator(
   db: Database,
   modelId: string,
   accountId: string,
+  entry: EntryRow,
 ): Promise<boolean> {
-  const deleted = await db
+  const deleting = db
     .delete(collaborators)
-    .where(and(eq(collaborators.model_id, modelId), eq(collaborators.account_id, accountId)))
+    .where(isOne(modelId, accountId))
     .returning({ model_id: collaborators.model_id });
+  const deleted = await changeRecorded(db, deleting, entry);
   return deleted.length > 0;
 }

@@ -1,7 +1,9 @@
 /** Examples of models: runs that their owners show. */
 import { and, asc, eq, isNull, like, lte, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { examples, models } from "../schema/index.ts";
 
@@ -74,6 +76,7 @@ export async function showExample(
   { id, model_id }: Pick<ExampleRow, "id" | "model_id">,
   { max, key }: { max: number; key: string | undefined },
   allowance: StorageQuota,
+  entry: EntryRow,
 ): Promise<boolean> {
   const shown = sql`FROM examples WHERE model_id = ${model_id} AND removes_at IS NULL`;
   const showing = db
@@ -99,7 +102,8 @@ export async function showExample(
             .set({ cover_key: keyOf({ id, key }) })
             .where(and(eq(models.id, model_id), isNull(models.cover_key))),
         ];
-  return (await writeWithinQuota(db, allowance, showing, ...picturing)).length > 0;
+  const recording = insertIfChanged(db, entry);
+  return (await writeWithinQuota(db, allowance, showing, recording, ...picturing)).length > 0;
 }
 
 /** Hides an example. @param next whose picture becomes that of its model, if that was one of its files */
@@ -108,12 +112,14 @@ export const hideExample = (
   row: ExampleRow,
   now: number,
   next: Pictured | undefined,
+  entry: EntryRow,
 ) =>
   db.batch([
     db
       .update(examples)
       .set({ removes_at: now })
       .where(and(eq(examples.id, row.id), isShown)),
+    insertIfChanged(db, entry),
     db
       .update(models)
       .set({ cover_key: next ? keyOf(next) : null })
@@ -124,34 +130,51 @@ const isCoverOf = ({ id, model_id }: Pick<ExampleRow, "id" | "model_id">) =>
   and(eq(models.id, model_id), like(models.cover_key, `${id}/%`));
 
 /** Removes the picture of a model if it is one of the example's files; its owner may choose another. */
-export const dropCover = (db: Database, row: ExampleRow) =>
-  db.update(models).set({ cover_key: "" }).where(isCoverOf(row));
+export const dropCover = (db: Database, row: ExampleRow, entry: EntryRow) =>
+  changeRecorded(db, db.update(models).set({ cover_key: "" }).where(isCoverOf(row)), entry);
 
-/** @param ids of all examples of a model, in their new order; one that was added meanwhile stays the last */
-export async function orderExamples(db: Database, ids: string[]): Promise<void> {
-  const [first, ...others] = ids.map((id, n) =>
+/**
+ * Moves an example.
+ * @param ids of all examples of a model, in their new order; one that was added meanwhile stays the last
+ */
+export async function orderExamples(
+  db: Database,
+  ids: string[],
+  { id: moved }: ExampleRow,
+  entry: EntryRow,
+): Promise<void> {
+  const place = (id: string) =>
     db
       .update(examples)
-      .set({ position: n + 1 })
-      .where(eq(examples.id, id)),
-  );
-  if (first) await db.batch([first, ...others]);
+      .set({ position: ids.indexOf(id) + 1 })
+      .where(and(eq(examples.id, id), isShown));
+  const others = ids.filter((id) => id !== moved).map(place);
+  await db.batch([place(moved), insertIfChanged(db, entry), ...others]);
 }
 
 /**
  * Sets the picture of a model. An example that is removed meanwhile does not provide it.
  * @param key of a file of the example
  */
-export const setCover = (db: Database, { id, model_id }: ExampleRow, key: string) =>
-  db
-    .update(models)
-    .set({ cover_key: key })
-    .where(
-      and(
-        eq(models.id, model_id),
-        sql`EXISTS (SELECT 1 FROM examples WHERE id = ${id} AND removes_at IS NULL)`,
+export const setCover = (
+  db: Database,
+  { id, model_id }: ExampleRow,
+  key: string,
+  entry: EntryRow,
+) =>
+  changeRecorded(
+    db,
+    db
+      .update(models)
+      .set({ cover_key: key })
+      .where(
+        and(
+          eq(models.id, model_id),
+          sql`EXISTS (SELECT 1 FROM examples WHERE id = ${id} AND removes_at IS NULL)`,
+        ),
       ),
-    );
+    entry,
+  );
 
 export const listRemoved = (db: Database, now: number, limit: number) =>
   db

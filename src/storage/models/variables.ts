@@ -1,5 +1,7 @@
 import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
+import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, modelVariables } from "../schema/index.ts";
@@ -64,6 +66,7 @@ export async function saveVariable(
   { model_id, name, sealed, updated_at }: VariableRow,
   limits: Limits,
   allowance: StorageQuota,
+  entry: EntryRow,
 ): Promise<boolean> {
   const others = sql`FROM model_variables WHERE model_id = ${model_id} AND name <> ${name}`;
   const saving = db
@@ -77,7 +80,7 @@ export async function saveVariable(
       target: [modelVariables.model_id, modelVariables.name],
       set: { sealed, updated_at },
     });
-  const result = await writeWithinQuota(db, allowance, saving);
+  const result = await writeWithinQuota(db, allowance, saving, insertIfChanged(db, entry));
   return result.meta.changes > 0;
 }
 
@@ -86,10 +89,12 @@ export async function deleteVariable(
   db: Database,
   modelId: string,
   name: string,
+  entry: EntryRow,
 ): Promise<boolean> {
-  const deleted = await db
+  const deleting = db
     .delete(modelVariables)
     .where(and(eq(modelVariables.model_id, modelId), eq(modelVariables.name, name)))
     .returning({ name: modelVariables.name });
+  const deleted = await changeRecorded(db, deleting, entry);
   return deleted.length > 0;
 }

@@ -11,11 +11,13 @@ import {
   type SQLWrapper,
   sql,
 } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { OutputModality } from "../../domain/models/output-modality.ts";
 import { versionIdOf } from "../../domain/replicate/versions.ts";
 import type { WeightFile } from "../../protocol/weights.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { isSeenBy } from "../accounts/visible-models.ts";
+import { insertIfChanged } from "../audit/entries.ts";
 import { type Database, failedOn } from "../database.ts";
 import { keepUploadsOf, type MovedUploads, moveUploads } from "../files/uploads.ts";
 import { type Keyset, range } from "../keyset.ts";
@@ -41,6 +43,7 @@ export interface ConfigurationSources {
  * Inserts a version. The statement itself finds the number and the inherited configuration, so that two at
  * once cannot get the same number. Fails (`isLimitReached`) if the model has `max` versions, if one of its
  * files has been deleted or published elsewhere meanwhile (`isFileGone`), and like `writeWithinQuota` and `moveUploads`.
+ * @param entry its first target is the version, whose ID and number are added
  */
 export async function insertVersion(
   db: Database,
@@ -55,6 +58,7 @@ export async function insertVersion(
   { given, files, read, moved }: ConfigurationSources,
   max: number,
   allowance: StorageQuota,
+  entry: EntryRow,
 ): Promise<VersionRow> {
   const { makes, set_default, ...row } = version;
   const own = given
@@ -87,6 +91,7 @@ export async function insertVersion(
     db,
     allowance,
     inserting,
+    insertIfChanged(db, { ...entry, targets: numbered(entry.targets, row.model_id) }),
     db
       .update(models)
       .set({ default_version: set_default ? null : sql`coalesce(default_version, ${before})` })
@@ -97,6 +102,11 @@ export async function insertVersion(
   if (!inserted) throw new Error("the insert of a version returned no row");
   return inserted;
 }
+
+/** The targets of an entry with the ID and the number of a model's latest version. */
+const numbered = (targets: string, modelId: string) => sql`(
+  SELECT json_set(${targets}, '$[0].id', hash, '$[0].name', (${targets} ->> '$[0].name') || ':' || number)
+  FROM versions WHERE model_id = ${modelId} ORDER BY number DESC LIMIT 1)`;
 
 /** The most versions of one model that are inserted at once. Further ones would have no hash. */
 const AT_ONCE = 32;
@@ -341,6 +351,7 @@ export async function deleteVersion(
   modelId: string,
   number: number,
   keepUntil: number,
+  entry: EntryRow,
 ): Promise<boolean> {
   const isHeld = sql`(EXISTS (SELECT 1 FROM models WHERE id = ${modelId} AND default_version = ${number})
     AND EXISTS (SELECT 1 FROM versions WHERE model_id = ${modelId} AND number > ${number}))`;
@@ -350,6 +361,7 @@ export async function deleteVersion(
       .delete(versions)
       .where(and(isOne(modelId, number), not(isHeld)))
       .returning({ number: versions.number }),
+    insertIfChanged(db, entry),
     db
       .update(models)
       .set({ default_version: null })

@@ -131,8 +131,10 @@ const CALLS: Record<string, () => Promise<unknown>> = {
       db,
       { model_id: "m1", account_id: "u1", level: "run", created_at: 0 },
       100,
+      anEntry(),
     ),
-  "end a share": async () => collaborators.deleteCollaborator(db, "m1", "u1"),
+  "find a share": async () => collaborators.findCollaborator(db, "m1", "u1"),
+  "end a share": () => collaborators.deleteCollaborator(db, "m1", "u1", anEntry()),
 
   "write changed counts to the listings": () => runBatch(db, syncListings(db)),
 };

@@ -12,7 +12,7 @@ import worker from "../../../src/worker.ts";
 import { newModel, pathOf, publish, referenceOf, VERSION } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { newEndpoint } from "../support/endpoints.ts";
-import { newRunnable } from "../support/examples.ts";
+import { newRunnable, newShownExample } from "../support/examples.ts";
 import { beginUpload, MIB, PART, rowOfUpload, sendParts, uploaded } from "../support/files.ts";
 import { digestOf, manifestOf, Repository, randomBytes } from "../support/registry.ts";
 import { newUser, unique } from "../support/world.ts";
@@ -125,8 +125,9 @@ const LARGEST: Record<WriteRoute, () => Promise<() => Promise<unknown>>> = {
     return () => client.ok("POST", at, { prediction_id });
   },
   updateExample: async () => {
-    const at = await pinned();
-    return () => client.ok("PATCH", at, { position: 1 });
+    const { owner, name, example } = await newShownExample({ client: plain });
+    const at = `/v1/models/${owner}/${name}/examples/${example}`;
+    return () => client.ok("PATCH", at, { position: 1, is_cover: true });
   },
   unpinExample: async () => {
     const at = await pinned();

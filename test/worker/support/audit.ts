@@ -23,6 +23,12 @@ export const entriesOf = async (client: Client, query = ""): Promise<AuditEvent[
 export const actionsOf = async (client: Client, query = ""): Promise<string[]> =>
   (await entriesOf(client, query)).map(({ action }) => action).reverse();
 
+/** Returns all entries that the sweep has not moved, as text. */
+export async function everyEntry(): Promise<string> {
+  const { results } = await env.DB.prepare("SELECT * FROM audit_entries").all();
+  return JSON.stringify(results);
+}
+
 /** Runs a function in the object of an account's chain. */
 export async function inChain<Result>(
   accountId: string,

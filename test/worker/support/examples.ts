@@ -59,10 +59,11 @@ export async function newPinnable(person: Pick<DashboardUser, "client">): Promis
 }
 
 /** Creates an example with a picture, the second of two. */
-export const newExample = (person: DashboardUser) => exampleOf(person, "private");
-export const newShownExample = (person: DashboardUser) => exampleOf(person, "public");
+export const newExample = (person: Pick<DashboardUser, "client">) => exampleOf(person, "private");
+export const newShownExample = (person: Pick<DashboardUser, "client">) =>
+  exampleOf(person, "public");
 
-async function exampleOf({ client }: DashboardUser, visibility: Visibility) {
+async function exampleOf({ client }: Pick<DashboardUser, "client">, visibility: Visibility) {
   const model: Model = await newModel(client, { visibility });
   await publish(client, referenceOf(model));
   const [owner = "", name = ""] = referenceOf(model).split("/");
