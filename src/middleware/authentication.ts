@@ -19,7 +19,7 @@ import {
   authenticateRunner,
   type TokenCheck,
 } from "../services/access/authentication.ts";
-import { recordRead, senderOf } from "../services/audit/record.ts";
+import { OPERATOR_TOKEN_SENDER, recordOperatorToken, senderOf } from "../services/audit/record.ts";
 import { isValidSignature } from "../services/files/signed-urls.ts";
 import { findTokenToCreate } from "../services/predictions/version-resolution.ts";
 import { isSeenRunner } from "../services/runners/runners.ts";
@@ -163,13 +163,8 @@ export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
     await requireOperatorsToken(c, operator.caller);
     describeRequest({ sender: { ...senderOf(operator.caller), type: "operator" } });
   } else {
-    describeRequest({ sender: { type: "operator_token", id: "", name: "OPERATOR_TOKEN" } });
-    const request = { type: "request", id: c.var.requestId, name: `${c.req.method} ${c.req.path}` };
-    await recordRead(c.var.services, {
-      action: "operator_token.used",
-      account_id: null,
-      targets: [request],
-    });
+    describeRequest({ sender: OPERATOR_TOKEN_SENDER });
+    await recordOperatorToken(c.var.services, `${c.req.method} ${c.req.path}`);
   }
   c.set("operator", operator);
   await next();

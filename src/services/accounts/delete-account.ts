@@ -14,7 +14,7 @@ import {
   takeClosedAccounts,
 } from "../../storage/accounts/account-removal.ts";
 import { isOwnerless, listOnlyOwned } from "../../storage/accounts/organizations.ts";
-import type { UserRow } from "../../storage/accounts/users.ts";
+import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { deleteAvatars } from "../../storage/files/files.ts";
 import { deleteCounts } from "../../storage/models/counts.ts";
 import { deleteModel } from "../../storage/models/models.ts";
@@ -22,6 +22,8 @@ import { forgetEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import { forgetTokens } from "../access/authentication.ts";
+import { memberEntry } from "../audit/people.ts";
+import { auditEntry } from "../audit/record.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 
@@ -43,12 +45,24 @@ export async function deleteAccount(
   services: Services,
   { user_id }: Pick<Caller, "user_id">,
 ): Promise<void> {
-  await unlessOwnerless(services, user_id, closeAccount(services.db, user_id, Date.now()));
+  const user = await findUser(services.db, user_id);
+  if (!user) return;
+  const closing = closeAccount(services.db, user_id, Date.now(), deletionEntries(user));
+  await unlessOwnerless(services, user_id, closing);
   forgetTokens();
   forgetModels();
   forgetEndpoints(user_id);
   // `closeObject` cancels and removes the account's predictions. If it fails, the sweep does the same.
   await allSettled(user_id, [closeObject(services, user_id)]);
+}
+
+function deletionEntries(user: UserRow) {
+  const { id, kind, username } = user;
+  const targets = [{ type: kind, id, name: username }];
+  return {
+    deleted: auditEntry({ action: `${kind}.deleted`, account_id: id, targets }),
+    left: memberEntry("member.removed", "", user, {}),
+  };
 }
 
 /** Removes the next batch of data of deleted accounts. */

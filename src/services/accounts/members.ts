@@ -27,6 +27,8 @@ import { findUser } from "../../storage/accounts/users.ts";
 import { type Caller, requireAccountAccess, requireUnlimited } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
 import { forgetTokens } from "../access/authentication.ts";
+import { invitationTarget, memberEntry } from "../audit/people.ts";
+import { auditEntry } from "../audit/record.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
@@ -73,15 +75,10 @@ export async function setMember(
   const found = await requireMember(services, acting.organization.id, username);
   if (found.role === "owner" || role === "owner")
     requireOwner(acting.caller, "make or unmake owners");
-  if (
-    !(await updateRole(
-      services.db,
-      acting.organization.id,
-      found.user.id,
-      role,
-      acting.caller.role,
-    ))
-  )
+  if (found.role === role) return services.present.member(found);
+  const { id } = acting.organization;
+  const entry = memberEntry("member.updated", id, found.user, { before: found.role, after: role });
+  if (!(await updateRole(services.db, id, found.user.id, role, acting.caller.role, entry)))
     throw onlyOwner(organizationName);
   forgetRoles();
   return services.present.member({ ...found, role });
@@ -104,7 +101,8 @@ export async function removeMember(
     await requireAccountAccess(services, acting.caller, `The member '${username}'`, "admin");
     if (found.role === "owner") requireOwner(acting.caller, "remove owners");
   }
-  if (!(await remove(services.db, id, found.user.id, acting.caller.role)))
+  const entry = memberEntry("member.removed", id, found.user, { before: found.role });
+  if (!(await remove(services.db, id, found.user.id, acting.caller.role, entry)))
     throw onlyOwner(organizationName);
   forgetRoles();
 }
@@ -123,7 +121,16 @@ export async function appointOwner(
     throw notFound(`The organization '${organizationName}'`);
   if (user.kind !== "user") throw conflict(`'${username}' is an organization. Name a person.`);
   const created_at = Date.now();
-  await appoint(services.db, { organization_id: organization.id, user_id: user.id, created_at });
+  const had = await findMember(services.db, organization.id, username);
+  const action = had ? "member.updated" : "member.added";
+  await appoint(
+    services.db,
+    { organization_id: organization.id, user_id: user.id, created_at },
+    memberEntry(action, organization.id, user, {
+      ...(had && { before: had.role }),
+      after: "owner",
+    }),
+  );
   forgetRoles();
   return services.present.member({ user, role: "owner", created_at, lapses_at: null });
 }
@@ -178,7 +185,8 @@ export async function invite(
     expires_at: now + VALID_MS,
     accepted_by: null,
   };
-  if (!(await insertInvitation(services.db, row, MAX_INVITATIONS)))
+  const entry = invitationEntry("invitation.created", row);
+  if (!(await insertInvitation(services.db, row, MAX_INVITATIONS, entry)))
     throw conflict(
       `An organization can have at most ${MAX_INVITATIONS} open invitations. Delete an unused one.`,
     );
@@ -188,6 +196,17 @@ export async function invite(
     url: `${origin}/join/${invitation}`,
   };
 }
+
+const invitationEntry = (
+  action: "invitation.created" | "invitation.revoked",
+  invitation: InvitationRow,
+) =>
+  auditEntry({
+    action,
+    account_id: invitation.organization_id,
+    targets: [invitationTarget(invitation)],
+    ...(action === "invitation.created" && { after: { role: invitation.role } }),
+  });
 
 /** Lists open invitations, newest last. @throws ProblemError not_found, forbidden */
 export async function listInvitations(
@@ -208,7 +227,8 @@ export async function revokeInvitation(
   id: string,
 ): Promise<void> {
   const { organization } = await actFor(services, caller, organizationName, "admin");
-  if (!(await deleteInvitation(services.db, organization.id, id)))
+  const entryOf = (row: InvitationRow) => invitationEntry("invitation.revoked", row);
+  if (!(await deleteInvitation(services.db, organization.id, id, entryOf)))
     throw notFound(`The invitation '${id}'`);
 }
 
@@ -236,15 +256,18 @@ export async function join(
   await requireAccountAccess(services, caller, "Your organizations", "owner");
   requireUnlimited(caller, "join organizations");
   const { db } = services;
-  if ((await findUser(db, caller.user_id))?.kind !== "user")
+  const user = await findUser(db, caller.user_id);
+  if (user?.kind !== "user")
     throw new ProblemError("forbidden", "Only people can join. Use a token of your own account.");
   const open = await openInvitation(db, invitation);
   const { organization } = open;
-  if (!(await acceptInvitation(db, open.invitation, caller.user_id, Date.now())))
+  const { role } = open.invitation;
+  const entry = memberEntry("member.added", organization.id, user, { after: role });
+  if (!(await acceptInvitation(db, open.invitation, user.id, Date.now(), entry)))
     throw conflict(
       `You are a member of '${organization.username}' already, or it has ${MAX_MEMBERS} members.`,
     );
   forgetModels();
   // A read that fails here would answer 503 for an invitation that the next try does not find.
-  return services.present.organization(organization, open.invitation.role);
+  return services.present.organization(organization, role);
 }

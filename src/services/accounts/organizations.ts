@@ -20,6 +20,7 @@ import {
 } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
 import { currentCaller } from "../access/authentication.ts";
+import { auditEntry } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
 import type { Services } from "../services.ts";
 import { deleteAccount } from "./delete-account.ts";
@@ -82,7 +83,8 @@ export async function createOrganization(
   await requireAccountAccess(services, caller, "New organizations", "owner");
   requireUnlimited(caller, "create organizations");
   const { organizationsPerUser: max } = services.settings;
-  if ((await findUser(services.db, caller.user_id))?.kind !== "user")
+  const user = await findUser(services.db, caller.user_id);
+  if (user?.kind !== "user")
     throw new ProblemError(
       "forbidden",
       "An organization is created by a person. Use a token of your own account.",
@@ -92,7 +94,7 @@ export async function createOrganization(
       "forbidden",
       "Only operators create organizations here. Ask the operator of this deployment for one.",
     );
-  return insert(services, request, caller.user_id, max);
+  return insert(services, request, user, max);
 }
 
 /** Creates an organization for a user, without a limit. @throws ProblemError not_found, conflict */
@@ -103,13 +105,13 @@ export async function createOrganizationFor(
   const user = await getUser(services, owner);
   if (user.kind !== "user")
     throw conflict(`'${owner}' is an organization. Name a person as owner.`);
-  return insert(services, request, user.id, undefined);
+  return insert(services, request, user, undefined);
 }
 
 async function insert(
   services: Services,
   request: CreateOrganization,
-  ownerId: string,
+  owner: UserRow,
   max: number | undefined,
 ): Promise<Organization> {
   const now = Date.now();
@@ -119,12 +121,21 @@ async function insert(
     kind: "organization" as const,
     avatar_url: "",
     // Only what users create themselves counts against their limit.
-    created_by: max === undefined ? null : ownerId,
+    created_by: max === undefined ? null : owner.id,
     created_at: now,
     updated_at: now,
   };
+  const entry = auditEntry({
+    action: "organization.created",
+    account_id: row.id,
+    targets: [
+      { type: "organization", id: row.id, name: row.username },
+      { type: "user", id: owner.id, name: owner.username },
+    ],
+    after: { ...request, owner: owner.username },
+  });
   const limited = orConflict(
-    insertOrganization(services.db, row, ownerId, max),
+    insertOrganization(services.db, row, owner.id, max, entry),
     isOverLimit,
     `You have created ${max} organizations, including any deleted in the last two days. Delete one, or ask the operator to raise ORGANIZATIONS_PER_USER.`,
   );

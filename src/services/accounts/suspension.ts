@@ -10,6 +10,8 @@ import { listMemberships } from "../../storage/accounts/organizations.ts";
 import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/people.ts";
 import { findAccount, getUser } from "../access/accounts.ts";
 import { forgetTokens } from "../access/authentication.ts";
+import { userTarget } from "../audit/people.ts";
+import { auditEntry } from "../audit/record.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { unlessOwnerless } from "./delete-account.ts";
@@ -33,9 +35,16 @@ export async function suspendAccount(
   username: string,
   { models, by }: { models: SuspendedModels; by: string | undefined },
 ): Promise<void> {
-  const { id } = await getUser(services, username);
+  const { id, operator_since } = await getUser(services, username);
   if (id === by) throw conflict("You cannot suspend your own account. Another operator can.");
-  const suspending = suspendUser(services.db, id, Date.now(), models === "hide");
+  const entry = auditEntry({
+    action: "user.suspended",
+    account_id: id,
+    targets: [userTarget({ id, username })],
+    before: { models: null, operator: operator_since !== null },
+    after: { models, operator: false },
+  });
+  const suspending = suspendUser(services.db, id, Date.now(), models === "hide", entry);
   await unlessOwnerless(services, id, suspending);
   forgetTokens();
   forgetModels();
@@ -45,7 +54,9 @@ export async function suspendAccount(
 /** Restores an account: its tokens work again and its user can log in. @throws ProblemError not_found */
 export async function restoreAccount(services: Services, username: string): Promise<void> {
   const { id } = await getUser(services, username);
-  await restoreUser(services.db, id);
+  const targets = [userTarget({ id, username })];
+  const entry = auditEntry({ action: "user.restored", account_id: id, targets });
+  await restoreUser(services.db, id, entry);
   forgetTokens();
 }
 

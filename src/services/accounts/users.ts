@@ -20,6 +20,8 @@ import type { Direction } from "../../storage/keyset.ts";
 import type { Caller } from "../access/access.ts";
 import { requireCurrentAccess } from "../access/authentication.ts";
 import { chargeRows } from "../access/write-limit.ts";
+import { userTarget } from "../audit/people.ts";
+import { auditEntry } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
@@ -44,7 +46,15 @@ export async function createUser(
     created_at: now,
     updated_at: now,
   };
-  return unlessTaken(request.username, insertUser(db, row));
+  const entry = auditEntry({
+    action: "user.created",
+    account_id: row.id,
+    targets: [userTarget(row)],
+    after: request,
+  });
+  const user = await unlessTaken(request.username, insertUser(db, row, entry));
+  if (!user) throw new Error("The user was not returned");
+  return user;
 }
 
 export async function getOwnUser({ db, present }: Services, caller: Caller): Promise<OwnUser> {
@@ -99,7 +109,13 @@ export async function updateProfile(
 
 /** Makes a past username available to everyone. @throws ProblemError not_found, conflict */
 export async function releaseUsername({ db }: Services, username: string): Promise<void> {
-  if (await deleteUsername(db, username)) return;
+  const entryOf = (id: string) =>
+    auditEntry({
+      action: "username.released",
+      account_id: id,
+      targets: [{ type: "username", id: username, name: username }],
+    });
+  if (await deleteUsername(db, username, entryOf)) return;
   if (!(await findUserByName(db, username))) throw notFound(`The username '${username}'`);
   throw conflict(
     `'${username}' is in use. It can be released after its user changes to another username.`,

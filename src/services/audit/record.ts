@@ -62,6 +62,25 @@ type Actor = Omit<Sender, "type"> & { type: Sender["type"] | "system" };
 
 const SYSTEM: Actor = { type: "system", id: "", name: "Auspex" };
 
+/** Someone with OPERATOR_TOKEN. */
+export const OPERATOR_TOKEN_SENDER = {
+  type: "operator_token",
+  id: "",
+  name: "OPERATOR_TOKEN",
+} as const;
+
+/**
+ * Records a use of OPERATOR_TOKEN before anything is done with it.
+ * @param name what is requested: a method and a path
+ */
+export const recordOperatorToken = (services: Services, name: string): Promise<void> =>
+  recordRead(services, {
+    action: "operator_token.used",
+    account_id: null,
+    targets: [{ type: "request", id: currentRequest()?.requestId ?? "", name }],
+    sender: OPERATOR_TOKEN_SENDER,
+  });
+
 /** Returns who acts with a token or a session. A service token of an organization acts for nobody. */
 export function senderOf({ token_id, token_name, user_id, maker, is_session }: Caller): Sender {
   const credential = is_session ? { session_id: token_id } : { token_id };

@@ -2,6 +2,7 @@
 import { ProblemError } from "../../errors/errors.ts";
 import type { InvitationRow } from "../../storage/accounts/sign-in.ts";
 import { authenticateOperatorToken } from "../access/authentication.ts";
+import { recordOperatorToken } from "../audit/record.ts";
 import type { Services } from "../services.ts";
 import { findInvitationToJoin, findOpenInvitation } from "./invitations.ts";
 
@@ -32,7 +33,10 @@ export async function readAdmission(
   credentials: { invitation?: string | undefined; operatorToken?: string | undefined },
 ): Promise<Admission> {
   const { operatorToken, invitation } = credentials;
-  if (operatorToken !== undefined) authenticateOperatorToken(services, operatorToken);
+  if (operatorToken !== undefined) {
+    authenticateOperatorToken(services, operatorToken);
+    await recordOperatorToken(services, "POST /set-up");
+  }
   return {
     operator: operatorToken !== undefined,
     invitation: await findOpenInvitation(services, invitation),

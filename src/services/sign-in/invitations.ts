@@ -14,6 +14,8 @@ import {
 } from "../../storage/accounts/sign-in.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { getUser } from "../access/accounts.ts";
+import { invitationTarget, userTarget } from "../audit/people.ts";
+import { auditEntry } from "../audit/record.ts";
 import type { Services } from "../services.ts";
 
 const VALID_MS = 7 * 86_400_000;
@@ -40,7 +42,7 @@ export async function invite(
   }
   const token = newToken("ausi");
   const now = Date.now();
-  await insertInvitation(services.db, {
+  const row: InvitationRow = {
     id: uuid(),
     hash: await sha256(token),
     note: request.note,
@@ -49,7 +51,17 @@ export async function invite(
     made_by: operatorId,
     created_at: now,
     expires_at: now + VALID_MS,
+    accepted_at: null,
+  };
+  const targets = [invitationTarget(row)];
+  if (user) targets.push(userTarget(user));
+  const entry = auditEntry({
+    action: "invitation.created",
+    account_id: row.user_id,
+    targets,
+    ...(user && { after: { recovers: row.recovers } }),
   });
+  await insertInvitation(services.db, row, entry);
   return token;
 }
 
@@ -82,6 +94,12 @@ export const listOpenInvitations = ({ db }: Services) =>
 
 /** @throws ProblemError conflict when it is no longer open */
 export async function withdrawInvitation({ db }: Services, id: string): Promise<void> {
-  if (!(await deleteInvitation(db, id)))
+  const entryOf = (row: InvitationRow) =>
+    auditEntry({
+      action: "invitation.revoked",
+      account_id: row.user_id,
+      targets: [invitationTarget(row)],
+    });
+  if (!(await deleteInvitation(db, id, entryOf)))
     throw conflict("The invitation was already accepted or withdrawn.");
 }

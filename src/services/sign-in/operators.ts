@@ -1,9 +1,13 @@
 /** Operators: appointed by other operators. Who knows OPERATOR_TOKEN makes themselves the first, or one again. */
-import { conflict } from "../../errors/errors.ts";
+import { conflict, notFound } from "../../errors/errors.ts";
+import type { Sender } from "../../lib/current-request.ts";
 import { logger } from "../../log.ts";
 import { hasOperator, removeOperator, setOperator } from "../../storage/accounts/people.ts";
+import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { getUser } from "../access/accounts.ts";
 import { authenticateOperatorToken, forgetTokens } from "../access/authentication.ts";
+import { userTarget } from "../audit/people.ts";
+import { auditEntry, OPERATOR_TOKEN_SENDER, recordOperatorToken } from "../audit/record.ts";
 import type { Services } from "../services.ts";
 
 /** @throws ProblemError unauthenticated */
@@ -13,33 +17,50 @@ export async function becomeOperator(
   operatorToken: string,
 ): Promise<void> {
   authenticateOperatorToken(services, operatorToken);
-  await appoint(services, userId);
+  await recordOperatorToken(services, "POST /set-up");
+  const user = await findUser(services.db, userId);
+  if (!user) throw notFound("This user");
+  await appoint(services, user, OPERATOR_TOKEN_SENDER);
 }
 
 /** @throws ProblemError not_found; conflict for an organization and a suspended user */
 export async function appointOperator(services: Services, username: string): Promise<void> {
-  const { id, kind } = await getUser(services, username);
-  if (kind === "organization")
+  const user = await getUser(services, username);
+  if (user.kind === "organization")
     throw conflict(`'${username}' is an organization. Make one of its members an operator.`);
-  await appoint(services, id);
+  await appoint(services, user);
 }
 
-async function appoint({ db }: Services, userId: string): Promise<void> {
-  if (!(await setOperator(db, userId, Date.now())))
+async function appoint({ db }: Services, user: UserRow, sender?: Sender): Promise<void> {
+  const entry = operatorEntry("operator.appointed", user, sender);
+  if (!(await setOperator(db, user.id, Date.now(), entry)))
     throw conflict("This account is suspended. Restore it first.");
   forgetTokens();
 }
 
 /** @throws ProblemError not_found; conflict for a user who is not an operator, and for the only one */
 export async function demoteOperator(services: Services, username: string): Promise<void> {
-  const { id, operator_since } = await getUser(services, username);
-  if (operator_since === null) throw conflict(`'${username}' is not an operator.`);
-  if (!(await removeOperator(services.db, id)))
+  const user = await getUser(services, username);
+  if (user.operator_since === null) throw conflict(`'${username}' is not an operator.`);
+  const entry = operatorEntry("operator.demoted", user);
+  if (!(await removeOperator(services.db, user.id, entry)))
     throw conflict(
       `'${username}' is the only operator. Make another user an operator first: without one, only OPERATOR_TOKEN opens this deployment's operator pages.`,
     );
   forgetTokens();
 }
+
+const operatorEntry = (
+  action: "operator.appointed" | "operator.demoted",
+  user: UserRow,
+  sender?: Sender,
+) =>
+  auditEntry({
+    action,
+    account_id: null,
+    targets: [userTarget(user)],
+    ...(sender && { sender }),
+  });
 
 /** Whether there has been an operator. D1 is asked until there is one; then this isolate remembers it. */
 let seen = false;

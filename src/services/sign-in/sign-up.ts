@@ -1,5 +1,6 @@
 /** Creating accounts, and setting new passwords with an invitation. */
 import { v7 as uuid } from "uuid";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict } from "../../errors/errors.ts";
 import type { SignUp, Welcome } from "../../protocol/sign-in.ts";
@@ -10,8 +11,10 @@ import {
   insertUserOfLogin,
   replacePassword,
 } from "../../storage/accounts/sign-in.ts";
-import { findUser, findUserByName } from "../../storage/accounts/users.ts";
+import { findUser, findUserByName, type UserRow } from "../../storage/accounts/users.ts";
 import { failedOn } from "../../storage/database.ts";
+import { invitationTarget, memberEntry, userTarget } from "../audit/people.ts";
+import { auditEntry, OPERATOR_TOKEN_SENDER } from "../audit/record.ts";
 import type { Services } from "../services.ts";
 import { type Admission, isAdmitted, notAdmitted } from "./admission.ts";
 import { hashPassword } from "./auth-loader.ts";
@@ -43,7 +46,13 @@ export async function signUp(
     updated_at: now,
   };
   await explainConflict(
-    insertLogin(db, { ...login, passwordHash }, user, admitted),
+    insertLogin(
+      db,
+      { ...login, passwordHash },
+      user,
+      admitted,
+      signUpEntries(user, admitted, existing),
+    ),
     request.username,
   );
 }
@@ -65,7 +74,43 @@ export async function completeSignUp(
     created_at: now,
     updated_at: now,
   };
-  await explainConflict(insertUserOfLogin(services.db, user, admitted), request.username);
+  const entries = signUpEntries(user, admitted, undefined);
+  await explainConflict(insertUserOfLogin(services.db, user, admitted, entries), request.username);
+}
+
+/** @param existing the user who had no login yet */
+function signUpEntries(
+  { id, username, name }: Pick<UserRow, "id" | "username" | "name">,
+  { invitation, joining, operator }: Admission,
+  existing: UserRow | undefined,
+): EntryRow[] {
+  const sender = { type: "user", id, name: username } as const;
+  const target = userTarget({ id, username });
+  const entries = [
+    auditEntry({
+      action: existing ? "password.updated" : "user.created",
+      account_id: id,
+      targets: [target, ...(invitation ? [invitationTarget(invitation)] : [])],
+      ...(!existing && { after: { username, name } }),
+      sender,
+    }),
+  ];
+  if (joining) {
+    const { organization_id, role } = joining.invitation;
+    entries.push(
+      memberEntry("member.added", organization_id, { id, username }, { after: role }, sender),
+    );
+  }
+  if (operator && existing?.operator_since == null)
+    entries.push(
+      auditEntry({
+        action: "operator.appointed",
+        account_id: null,
+        targets: [target],
+        sender: OPERATOR_TOKEN_SENDER,
+      }),
+    );
+  return entries;
 }
 
 /**
@@ -80,8 +125,15 @@ export async function resetPassword(
   const login = invitation.user_id === null ? undefined : await findLogin(db, invitation.user_id);
   if (!login) throw conflict(NOT_OPEN);
   const passwordHash = await hashPassword(password);
+  const username = (await findUser(db, login.id))?.username ?? "";
+  const entry = auditEntry({
+    action: "user.recovered",
+    account_id: login.id,
+    targets: [userTarget({ id: login.id, username }), invitationTarget(invitation)],
+    sender: { type: "user", id: login.id, name: username },
+  });
   await explainConflict(
-    replacePassword(db, login.id, passwordHash, { invitation, joining: undefined }),
+    replacePassword(db, login.id, passwordHash, { invitation, joining: undefined }, entry),
     "",
   );
   return login.email;

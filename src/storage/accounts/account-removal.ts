@@ -3,8 +3,10 @@
  * once all data is removed: the accounts still to be cleaned up are a range of the usernames. The row
  * itself stays, because the account's former usernames stay reserved.
  */
-import { and, between, eq, inArray, ne, or, sql } from "drizzle-orm";
+import { and, between, eq, inArray, isNull, ne, or, sql } from "drizzle-orm";
 import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
+import type { EntryRow } from "../../domain/audit/entry.ts";
+import { insertForMembers, insertIfChanged } from "../audit/entries.ts";
 import { type Database, runBatch } from "../database.ts";
 import {
   accountBytes,
@@ -33,8 +35,14 @@ const usersWords = sqliteTable("users_words", { rowid: integer().notNull() });
 /**
  * Ends all access to the account, hides it and its models, and ends its webhooks. Fails (`isOwnerless`) for the
  * only owner of an organization.
+ * @param entries of the audit log: `left` is written for each organization of a person
  */
-export const closeAccount = (db: Database, id: string, now: number) =>
+export const closeAccount = (
+  db: Database,
+  id: string,
+  now: number,
+  entries: { deleted: EntryRow; left: EntryRow },
+) =>
   runBatch(db, [
     db
       .update(models)
@@ -56,7 +64,9 @@ export const closeAccount = (db: Database, id: string, now: number) =>
         updated_at: unlessOnlyOwner(id, now),
         deleted_at: now,
       })
-      .where(eq(users.id, id)),
+      .where(and(eq(users.id, id), isNull(users.deleted_at))),
+    insertIfChanged(db, entries.deleted),
+    insertForMembers(db, entries.left, sql`user_id = ${id}`, null),
     ...shutOut(db, id),
     ...called(db, id, "leaving"),
   ]);

@@ -1,6 +1,8 @@
 /** Organizations, their members and invitations. */
-import { and, eq, gt, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, isNotNull, isNull, ne, not, or, type SQL, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { Role } from "../../protocol/organization.ts";
+import { changeRecorded, insertEntry, insertIfChanged } from "../audit/entries.ts";
 import { type Database, failedOn } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { members, organizationInvitations, tokens, users } from "../schema/index.ts";
@@ -21,6 +23,7 @@ export async function insertOrganization(
   row: typeof users.$inferInsert,
   ownerId: string,
   max: number | undefined,
+  entry: EntryRow,
 ): Promise<void> {
   const count = sql`(SELECT count(*) FROM users
     WHERE created_by = ${row.created_by ?? ""} AND (deleted_at IS NULL OR username GLOB 'leaving/*'))`;
@@ -32,6 +35,7 @@ export async function insertOrganization(
   await db.batch([
     db.insert(users).values({ ...row, name: name as SQL<string>, updated_at }),
     db.insert(members).values({ ...owner, role: "owner" }),
+    insertEntry(db, entry),
   ]);
 }
 
@@ -116,16 +120,18 @@ export async function updateRole(
   userId: string,
   role: Role,
   by: Role,
+  entry: EntryRow,
 ): Promise<boolean> {
   const keepsOwner =
     role === "owner"
       ? undefined
       : or(ne(members.role, "owner"), hasOtherOwner(organizationId, userId));
-  const changed = await db
+  const changing = db
     .update(members)
     .set({ role })
     .where(and(isMember(organizationId, userId), isWithin(by), keepsOwner))
     .returning({ role: members.role });
+  const changed = await changeRecorded(db, changing, entry);
   return changed.length > 0;
 }
 
@@ -133,14 +139,20 @@ export async function updateRole(
 export const appointOwner = (
   db: Database,
   row: { organization_id: string; user_id: string; created_at: number },
+  entry: EntryRow,
 ) =>
-  db
-    .insert(members)
-    .values({ ...row, role: "owner" })
-    .onConflictDoUpdate({
-      target: [members.organization_id, members.user_id],
-      set: { role: "owner", lapses_at: null },
-    });
+  changeRecorded(
+    db,
+    db
+      .insert(members)
+      .values({ ...row, role: "owner" })
+      .onConflictDoUpdate({
+        target: [members.organization_id, members.user_id],
+        set: { role: "owner", lapses_at: null },
+        setWhere: or(ne(members.role, "owner"), isNotNull(members.lapses_at)),
+      }),
+    entry,
+  );
 
 const isWithin = (by: Role) => (by === "owner" ? undefined : ne(members.role, "owner"));
 
@@ -154,6 +166,7 @@ export async function removeMember(
   organizationId: string,
   userId: string,
   by: Role,
+  entry: EntryRow,
 ): Promise<boolean> {
   const isGone = sql`NOT EXISTS (SELECT 1 FROM ${members} WHERE ${isMember(organizationId, userId)})`;
   const [removed] = await db.batch([
@@ -167,6 +180,7 @@ export async function removeMember(
         ),
       )
       .returning({ user_id: members.user_id }),
+    insertIfChanged(db, entry),
     db
       .delete(tokens)
       .where(
@@ -221,6 +235,7 @@ export async function insertInvitation(
   db: Database,
   row: InvitationRow,
   max: number,
+  entry: EntryRow,
 ): Promise<boolean> {
   const [, inserted] = await db.batch([
     db
@@ -240,6 +255,7 @@ export async function insertInvitation(
             WHERE organization_id = ${row.organization_id}) < ${max}`,
       )
       .returning({ id: organizationInvitations.id }),
+    insertIfChanged(db, entry),
   ]);
   return inserted.length > 0;
 }
@@ -285,22 +301,24 @@ export const listInvitations = (db: Database, organizationId: string, now: numbe
     .limit(limit)
     .all();
 
-/** @returns whether it existed */
+/** @param entryOf makes the entry of the audit log @returns whether it existed */
 export async function deleteInvitation(
   db: Database,
   organizationId: string,
   id: string,
+  entryOf: (invitation: InvitationRow) => EntryRow,
 ): Promise<boolean> {
-  const deleted = await db
+  const isIt = and(
+    eq(organizationInvitations.organization_id, organizationId),
+    eq(organizationInvitations.id, id),
+  );
+  const invitation = await db.select().from(organizationInvitations).where(isIt).get();
+  if (!invitation) return false;
+  const deleting = db
     .delete(organizationInvitations)
-    .where(
-      and(
-        eq(organizationInvitations.organization_id, organizationId),
-        eq(organizationInvitations.id, id),
-      ),
-    )
+    .where(isIt)
     .returning({ id: organizationInvitations.id });
-  return deleted.length > 0;
+  return (await changeRecorded(db, deleting, entryOf(invitation))).length > 0;
 }
 
 /**
@@ -313,8 +331,10 @@ export async function acceptInvitation(
   invitation: InvitationRow,
   userId: string,
   now: number,
+  entry: EntryRow,
 ): Promise<boolean> {
-  const [, added] = await db.batch(accepting(db, invitation, userId, now));
+  const [using, adding, deleting] = accepting(db, invitation, userId, now);
+  const [, added] = await db.batch([using, adding, insertIfChanged(db, entry), deleting]);
   return added.length > 0;
 }
 

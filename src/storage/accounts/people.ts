@@ -1,5 +1,7 @@
 /** The users of the deployment, as operators see them. */
 import { and, asc, desc, eq, gt, isNotNull, isNull, ne, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
+import { changeRecorded, insertIf, insertIfChanged } from "../audit/entries.ts";
 import { type Database, runBatch } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, usernames, users } from "../schema/index.ts";
@@ -57,8 +59,13 @@ export const listFormerUsernames = (db: Database, userId: string, current: strin
     .all();
 
 /** Makes a person an operator. @returns whether they are one now: not if they were suspended or deleted */
-export async function setOperator(db: Database, userId: string, now: number): Promise<boolean> {
-  const appointed = await db
+export async function setOperator(
+  db: Database,
+  userId: string,
+  now: number,
+  entry: EntryRow,
+): Promise<boolean> {
+  const appointing = db
     .update(users)
     .set({ operator_since: sql`coalesce(${users.operator_since}, ${now})` })
     .where(
@@ -70,6 +77,8 @@ export async function setOperator(db: Database, userId: string, now: number): Pr
       ),
     )
     .returning({ id: users.id });
+  const isNew = sql`EXISTS (SELECT 1 FROM users WHERE id = ${userId} AND operator_since = ${now})`;
+  const [appointed] = await db.batch([appointing, insertIf(db, entry, isNew)]);
   return appointed.length > 0;
 }
 
@@ -84,14 +93,19 @@ export async function hasOperator(db: Database): Promise<boolean> {
 }
 
 /** Demotes an operator, unless there is no other. @returns whether it did */
-export async function removeOperator(db: Database, userId: string): Promise<boolean> {
+export async function removeOperator(
+  db: Database,
+  userId: string,
+  entry: EntryRow,
+): Promise<boolean> {
   const hasOther = sql`EXISTS (SELECT 1 FROM users AS others
     WHERE others.operator_since IS NOT NULL AND others.id <> ${userId})`;
-  const removed = await db
+  const removing = db
     .update(users)
     .set({ operator_since: null })
     .where(and(eq(users.id, userId), isNotNull(users.operator_since), hasOther))
     .returning({ id: users.id });
+  const removed = await changeRecorded(db, removing, entry);
   return removed.length > 0;
 }
 
@@ -100,7 +114,13 @@ export async function removeOperator(db: Database, userId: string): Promise<bool
  * organization.
  * @param hidesModels makes all models private
  */
-export const suspendUser = (db: Database, userId: string, now: number, hidesModels: boolean) =>
+export const suspendUser = (
+  db: Database,
+  userId: string,
+  now: number,
+  hidesModels: boolean,
+  entry: EntryRow,
+) =>
   runBatch(db, [
     ...(hidesModels
       ? [
@@ -118,18 +138,19 @@ export const suspendUser = (db: Database, userId: string, now: number, hidesMode
         updated_at: unlessOnlyOwner(userId, sql`${users.updated_at}`),
       })
       .where(and(eq(users.id, userId), isNull(users.suspended_at))),
+    insertIfChanged(db, entry),
     db.delete(sessions).where(eq(sessions.userId, userId)),
   ]);
 
-/** @returns whether the account was suspended */
-export async function restoreUser(db: Database, userId: string): Promise<boolean> {
-  const restored = await db
-    .update(users)
-    .set({ suspended_at: null })
-    .where(and(eq(users.id, userId), isNotNull(users.suspended_at)))
-    .returning({ id: users.id });
-  return restored.length > 0;
-}
+export const restoreUser = (db: Database, userId: string, entry: EntryRow) =>
+  changeRecorded(
+    db,
+    db
+      .update(users)
+      .set({ suspended_at: null })
+      .where(and(eq(users.id, userId), isNotNull(users.suspended_at))),
+    entry,
+  );
 
 /** Lists accounts suspended after `since`, latest first. */
 export const listSuspended = (db: Database, since: number, limit: number) =>

@@ -1,8 +1,10 @@
 /** Logins, sessions and invitations, except for what better-auth writes itself. */
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import { OIDC } from "../../protocol/oidc.ts";
 import type { Role } from "../../protocol/organization.ts";
+import { changeRecorded, insertEntry } from "../audit/entries.ts";
 import { type Database, runBatch } from "../database.ts";
 import { deviceLogins, invitations, members, signUpAttempts, users } from "../schema/index.ts";
 import {
@@ -48,6 +50,7 @@ export async function insertLogin(
   { id, name, email, passwordHash }: NewLogin,
   user: typeof users.$inferInsert,
   invited: Invited,
+  entries: EntryRow[],
 ): Promise<void> {
   const now = new Date();
   const made = { createdAt: now, updatedAt: now };
@@ -64,6 +67,7 @@ export async function insertLogin(
         set: { operator_since: sql`coalesce(operator_since, excluded.operator_since)` },
       }),
     ...spend(db, invited, id),
+    ...entries.map((entry) => insertEntry(db, entry)),
   ]);
 }
 
@@ -72,10 +76,12 @@ export async function insertUserOfLogin(
   db: Database,
   user: typeof users.$inferInsert,
   invited: Invited,
+  entries: EntryRow[],
 ): Promise<void> {
   await runBatch<Statement>(db, [
     db.insert(users).values({ ...user, id: ifOpen(user.id, invited) }),
     ...spend(db, invited, user.id),
+    ...entries.map((entry) => insertEntry(db, entry)),
   ]);
 }
 
@@ -88,6 +94,7 @@ export async function replacePassword(
   loginId: string,
   passwordHash: string,
   invited: Invited,
+  entry: EntryRow,
 ): Promise<void> {
   await runBatch<Statement>(db, [
     passwordOf(db, loginId, ifOpen(loginId, invited), passwordHash),
@@ -95,6 +102,7 @@ export async function replacePassword(
     db.delete(passkeys).where(eq(passkeys.userId, loginId)),
     db.update(users).set({ recovered_at: Date.now() }).where(eq(users.id, loginId)),
     ...spend(db, invited, loginId),
+    insertEntry(db, entry),
   ]);
 }
 
@@ -145,8 +153,11 @@ export const deleteInvitationsFor = (db: Database, userId: string) =>
 export const findLogin = (db: Database, id: string) =>
   db.select().from(logins).where(eq(logins.id, id)).get();
 
-export const insertInvitation = (db: Database, row: typeof invitations.$inferInsert) =>
-  db.insert(invitations).values(row);
+export const insertInvitation = (
+  db: Database,
+  row: typeof invitations.$inferInsert,
+  entry: EntryRow,
+) => changeRecorded(db, db.insert(invitations).values(row), entry);
 
 /** The users who created the invitations. */
 const makers = alias(users, "makers");
@@ -221,13 +232,17 @@ export const clearRecoveryNotice = (db: Database, userId: string, until: number)
     .set({ recovered_at: null })
     .where(and(eq(users.id, userId), lte(users.recovered_at, until)));
 
-/** @returns whether it existed and was open */
-export async function deleteInvitation(db: Database, id: string): Promise<boolean> {
-  const deleted = await db
-    .delete(invitations)
-    .where(and(eq(invitations.id, id), isNull(invitations.accepted_at)))
-    .returning();
-  return deleted.length > 0;
+/** @param entryOf makes the entry of the audit log @returns whether it existed and was open */
+export async function deleteInvitation(
+  db: Database,
+  id: string,
+  entryOf: (invitation: InvitationRow) => EntryRow,
+): Promise<boolean> {
+  const isIt = and(eq(invitations.id, id), isNull(invitations.accepted_at));
+  const invitation = await db.select().from(invitations).where(isIt).get();
+  if (!invitation) return false;
+  const deleting = db.delete(invitations).where(isIt).returning({ id: invitations.id });
+  return (await changeRecorded(db, deleting, entryOf(invitation))).length > 0;
 }
 
 export async function findSignInMethods(db: Database, loginId: string) {

@@ -1,12 +1,20 @@
 import { and, eq, isNull, notExists, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
+import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import { releasedUsernames, usernames, users } from "../schema/index.ts";
 
 export type UserRow = typeof users.$inferSelect;
 
-export const insertUser = (db: Database, row: typeof users.$inferInsert) =>
-  db.insert(users).values(row).returning().get();
+export async function insertUser(
+  db: Database,
+  row: typeof users.$inferInsert,
+  entry: EntryRow,
+): Promise<UserRow | undefined> {
+  const [user] = await changeRecorded(db, db.insert(users).values(row).returning(), entry);
+  return user;
+}
 
 /** Returns undefined for a deleted account, even if its session or token is still cached. */
 export const findUser = (db: Database, id: string) =>
@@ -101,8 +109,18 @@ export async function replaceAvatarUrl(
   return replaced.length > 0;
 }
 
-/** Releases a username, unless it is in use. @returns whether it was released */
-export async function deleteUsername(db: Database, username: string): Promise<boolean> {
+/**
+ * Releases a username, unless it is in use.
+ * @param entryOf makes the entry of the audit log, for the account that has held it
+ * @returns whether it was released
+ */
+export async function deleteUsername(
+  db: Database,
+  username: string,
+  entryOf: (userId: string) => EntryRow,
+): Promise<boolean> {
+  const held = await db.select().from(usernames).where(eq(usernames.username, username)).get();
+  if (!held) return false;
   const holder = db.select().from(users).where(eq(users.username, username));
   const free = and(eq(usernames.username, username), notExists(holder));
   const one = sql<number>`1`.as("times");
@@ -115,6 +133,7 @@ export async function deleteUsername(db: Database, username: string): Promise<bo
         set: { times: sql`times + 1` },
       }),
     db.delete(usernames).where(free).returning(),
+    insertIfChanged(db, entryOf(held.user_id)),
   ]);
   return deleted.length > 0;
 }

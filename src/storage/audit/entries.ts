@@ -7,15 +7,15 @@ import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { auditChains, auditEntries, failedSignIns } from "../schema/audit.ts";
 
-/** An entry. The targets may have a name that only the statement knows. */
-type Inserted = Omit<EntryRow, "targets"> & { targets: string | SQL };
+/** An entry, some fields of which only the statement knows. */
+type Inserted = { [Field in keyof EntryRow]: EntryRow[Field] | SQL };
 
 /** The name of an actor is that of the user at the time, unless it is known already. */
-const insert = (db: Database, row: Inserted, condition: SQL) =>
+const insert = (db: Database, row: Inserted, rest: SQL) =>
   db.insert(auditEntries).select(sql`SELECT
     ${row.id}, ${row.account_id}, ${row.action}, ${row.actor_type}, ${row.actor_id},
     coalesce(nullif(${row.actor_name}, ''), (SELECT username FROM users WHERE id = ${row.actor_id}), ''),
-    ${row.targets}, ${row.context}, ${row.changes}, ${row.occurred_at} ${condition}`);
+    ${row.targets}, ${row.context}, ${row.changes}, ${row.occurred_at} ${rest}`);
 
 /** A statement that records an entry, for a batch that is one change as a whole or fails. */
 export const insertEntry = (db: Database, row: EntryRow) => insert(db, row, sql``);
@@ -23,6 +23,27 @@ export const insertEntry = (db: Database, row: EntryRow) => insert(db, row, sql`
 /** A statement that records an entry if the statement before it in the batch has changed a row. */
 export const insertIfChanged = (db: Database, row: Inserted) =>
   insert(db, row, sql`WHERE changes() > 0`);
+
+/** A statement that records an entry if a condition holds by then. */
+export const insertIf = (db: Database, row: EntryRow, condition: SQL) =>
+  insert(db, row, sql`WHERE ${condition}`);
+
+/**
+ * A statement that records a change of the role of some members, each in the log of the organization, before it
+ * is made.
+ * @param to null: they are removed
+ */
+export const insertForMembers = (db: Database, row: EntryRow, which: SQL, to: SQL | null) =>
+  insert(
+    db,
+    {
+      ...row,
+      id: sql`substr(${row.id}, 1, 24) || lower(hex(randomblob(6)))`,
+      account_id: sql`organization_id`,
+      changes: sql`json_object('before', json_object('role', role), 'after', json_object('role', ${to}))`,
+    },
+    sql`FROM members WHERE ${which}`,
+  );
 
 /** Makes a change and records it, in one transaction. @returns the result of the change */
 export async function changeRecorded<Change extends BatchItem<"sqlite">>(

@@ -8,6 +8,7 @@ import type { Upload } from "../../../src/protocol/upload.ts";
 import type { JobWeight } from "../../../src/protocol/weights.ts";
 import { closeAccount } from "../../../src/storage/accounts/account-removal.ts";
 import { services } from "../support/accounts.ts";
+import { anEntry } from "../support/audit.ts";
 import { newModel, publish, referenceOf, VERSION } from "../support/catalogue.ts";
 import { type Client, ORIGIN } from "../support/client.ts";
 import { beginUpload, fileUrl, keysBelow, nobody, uploaded, uploadRow } from "../support/files.ts";
@@ -333,7 +334,10 @@ describe("a file that a version names", () => {
       true,
       { removed_at: null },
     ]);
-    await closeAccount(services.db, world.user_id, Date.now());
+    await closeAccount(services.db, world.user_id, Date.now(), {
+      deleted: anEntry(),
+      left: anEntry(),
+    });
     advance(1);
     expect(await swept(upload.id)).toBe(true);
     expect(await keysBelow(upload.id)).toEqual([]);

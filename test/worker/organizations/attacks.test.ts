@@ -9,6 +9,7 @@ import {
   updateRole,
 } from "../../../src/storage/accounts/organizations.ts";
 import { run, services } from "../support/accounts.ts";
+import { anEntry } from "../support/audit.ts";
 import { Client } from "../support/client.ts";
 import { beginUpload, putPart } from "../support/files.ts";
 import { newOrganization, type Organization, setRole, setShare } from "../support/organizations.ts";
@@ -162,9 +163,9 @@ test("an admin neither demotes nor removes a member who becomes an owner at the 
   const [, member] = [await organization.join("owner"), await organization.join("owner")];
   const { db } = services;
   const ids = [organization.user_id, member.user_id] as const;
-  expect(await updateRole(db, ...ids, "member", "admin")).toBe(false);
-  expect(await removeMember(db, ...ids, "admin")).toBe(false);
-  expect(await removeMember(db, ...ids, "owner")).toBe(true);
+  expect(await updateRole(db, ...ids, "member", "admin", anEntry())).toBe(false);
+  expect(await removeMember(db, ...ids, "admin", anEntry())).toBe(false);
+  expect(await removeMember(db, ...ids, "owner", anEntry())).toBe(true);
 });
 
 test("part URLs of an upload end when the member who has them is suspended or removed", async () => {
@@ -255,6 +256,7 @@ test.each(["suspended_at", "deleted_at"])(
       { ...row, kind: "organization", created_by: user_id, created_at: 1, updated_at: 1 },
       user_id,
       3,
+      anEntry(),
     );
     await expect(creating).rejects.toSatisfy(isOwnerless);
     expect(await run("SELECT id FROM users WHERE username = ?", username)).toEqual([]);

@@ -12,6 +12,7 @@ import { SWEEPS } from "../../../src/services/sweeps.ts";
 import { closeAccount } from "../../../src/storage/accounts/account-removal.ts";
 import { findEndpoint } from "../../../src/storage/webhooks/endpoints.ts";
 import { run, services } from "../support/accounts.ts";
+import { anEntry } from "../support/audit.ts";
 import { newEndpoint } from "../support/endpoints.ts";
 import { beginUpload, keysBelow, rowOfUpload, uploaded, uploadRow } from "../support/files.ts";
 import { countRows, keepUp } from "../support/objects.ts";
@@ -80,7 +81,7 @@ const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups" | "database_space">, 
   async accounts() {
     const world = await newWorld();
     await world.waiting();
-    await closeAccount(db, world.user_id, Date.now());
+    await closeAccount(db, world.user_id, Date.now(), { deleted: anEntry(), left: anEntry() });
     advance(3 * DAY);
     return async () => {
       await keepUp(world.user_id);
