@@ -45,6 +45,7 @@ import { organizationPages } from "./organizations/routes.tsx";
 import { playgroundPages } from "./playground/routes.tsx";
 import { outputPages, predictionPages } from "./predictions/routes.tsx";
 import { publishPages } from "./publish/routes.tsx";
+import { authenticatorPages } from "./security/authenticator.tsx";
 import { securityPages } from "./security/routes.tsx";
 import { privateHeaders, sharePages } from "./shares/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
@@ -144,6 +145,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     personPages,
     lookUpPages,
     securityPages,
+    authenticatorPages,
     tokenPages,
     deletionPages,
     organizationPages,

@@ -18,6 +18,8 @@ import { requireLogin } from "./registry.ts";
 export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   "GET /sign-in",
   "POST /sign-in",
+  "GET /sign-in/code",
+  "POST /sign-in/code",
   "POST /sign-in/github",
   "POST /sign-in/oidc",
   "GET /sign-up",

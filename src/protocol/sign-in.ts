@@ -21,6 +21,22 @@ const anyPassword = z.string().min(1, "Enter a password").max(1_000);
 
 export const signIn = z.object({ email, password: anyPassword });
 
+/** A code of an authenticator app, or a recovery code. */
+export const signInCode = z.object({
+  code: z
+    .string()
+    .transform((text) => text.replaceAll(/\s/g, ""))
+    .pipe(z.string().min(1, "Enter a code").max(50)),
+});
+
+export const confirmation = z.object({ password: anyPassword });
+
+/** The first code of an authenticator app, with what the page shows again if the code is wrong. */
+export const confirmTotp = signInCode.extend({
+  uri: z.string().startsWith("otpauth://totp/").max(1_000),
+  codes: z.string().max(1_000),
+});
+
 export const signUp = z.object({
   username: chosenUsername,
   name: z.string().trim().max(100),

@@ -24,6 +24,7 @@ import { sweepRevokedRunners } from "./runners/revocation.ts";
 import type { Services } from "./services.ts";
 import { sweepShares } from "./shares/shares.ts";
 import { sweepSessions } from "./sign-in/sign-up-attempts.ts";
+import { reEncryptTwoFactors } from "./sign-in/two-factor.ts";
 
 /** The secrets of each kind that a sweep re-encrypts. */
 const BATCH = 50;
@@ -68,10 +69,13 @@ export async function sweepAll(services: Services, now: number): Promise<void> {
 /**
  * Re-encrypts a batch of secrets with the first key of `SECRET_KEY=new,old`, so that the older keys can be
  * removed from the list. Secrets that cannot be decrypted stay unchanged until their owner replaces them. */
-export async function reEncrypt({ db, settings: { secretKeys } }: Services): Promise<void> {
+export async function reEncrypt(services: Services): Promise<void> {
+  const { db, settings } = services;
+  const { secretKeys } = settings;
   const older = secretKeys.slice(1);
-  // Each of the two queries scans every row, so they run only during a rotation.
+  // Each of the queries scans every row, so they run only during a rotation.
   if (older.length === 0) return;
+  await reEncryptTwoFactors(services, BATCH);
   const [variables, endpoints] = await Promise.all([
     findVariablesEncryptedWith(db, await prefixes("variables", older), BATCH),
     findEndpointsEncryptedWith(db, await prefixes("webhooks", older), BATCH),

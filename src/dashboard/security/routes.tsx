@@ -35,6 +35,7 @@ import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
+import { AuthenticatorApp } from "./authenticator.tsx";
 
 const ADDRESS = "/account/security";
 
@@ -105,7 +106,7 @@ async function show(c: PageContext, draft: Draft) {
 
 const SecurityPage = ({
   draft,
-  ways: { providers, passkeys, places },
+  ways: { providers, passkeys, totp, places },
   recoveries,
   viewer: { user, email, session_id },
   oidc,
@@ -134,7 +135,12 @@ const SecurityPage = ({
       {providers.includes("github") && ", or with GitHub"}.
     </p>
     {oidc !== undefined && <Provider name={oidc} isLinked={providers.includes(OIDC)} />}
-    {!oidcOnly && providers.includes("credential") && <Password draft={draft} />}
+    {!oidcOnly && providers.includes("credential") && (
+      <>
+        <Password draft={draft} />
+        <AuthenticatorApp isOn={totp} />
+      </>
+    )}
     {!oidcOnly && <Passkeys passkeys={passkeys} />}
     <Sessions places={places} current={session_id} />
     {recoveries.length > 0 && <Recoveries recoveries={recoveries} unread={user.recovered_at} />}

@@ -109,6 +109,28 @@ export const SignInPage = ({
   </SignInLayout>
 );
 
+export const SignInCodePage = ({ draft, next }: { draft: Draft; next: string }) => (
+  <SignInLayout title="Enter a code">
+    <Form action="/sign-in/code" draft={draft}>
+      <NextField next={next} />
+      <TextField
+        name="code"
+        label="Code"
+        autocomplete="one-time-code"
+        hint="The 6 digits that your authenticator app shows, or one of your recovery codes."
+        maxlength={50}
+        autofocus
+        required
+      />
+      <Submit>Log in</Submit>
+    </Form>
+    <p class="hint">
+      Lost both? Log in with a passkey, or ask an operator for a recovery link.{" "}
+      <a href="/sign-in">Back to the login</a>
+    </p>
+  </SignInLayout>
+);
+
 const Elsewhere = ({
   at,
   name,

@@ -2,7 +2,14 @@
 import { deleteCookie, getCookie } from "hono/cookie";
 import { notFound, ProblemError } from "../../errors/errors.ts";
 import { OIDC } from "../../protocol/oidc.ts";
-import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
+import {
+  operatorProof,
+  recovery,
+  signIn,
+  signInCode,
+  signUp,
+  welcome,
+} from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
 import { authenticateOperatorToken } from "../../services/access/authentication.ts";
 import {
@@ -31,6 +38,7 @@ import {
   signUp as makeAccount,
   resetPassword,
 } from "../../services/sign-in/sign-up.ts";
+import { signInWithCode } from "../../services/sign-in/two-factor.ts";
 import { limitAttempts, limitSignUps, nextPath } from "../access.ts";
 import { organizationAddress } from "../addresses.ts";
 import {
@@ -47,6 +55,7 @@ import {
   RecoverPage,
   SetUpPage,
   SignedInPage,
+  SignInCodePage,
   SignInPage,
   SignUpClosedPage,
   SignUpPage,
@@ -64,12 +73,29 @@ export const signInPages = pages()
   .post("/sign-in", async (c) => {
     requirePasswords(c);
     const next = nextPath(fieldText(await readForm(c), "next"));
-    const { done: cookies, draft } = await handleForm(c, async (form) => {
+    const { done, draft } = await handleForm(c, async (form) => {
       const request = parse(signIn, pickFields(form, "email", "password"), "body");
       await limitAttempts(c, request.email);
       return signInWithPassword(c.var.services, requestSource(c), request);
     });
     if (draft) return showSignIn(c, draft, next);
+    return afterPassword(c, done, next);
+  })
+  .get("/sign-in/code", (c) => {
+    const next = nextPath(c.req.query("next"));
+    if (c.var.session) return c.redirect(next, 303);
+    return c.render(<SignInCodePage draft={emptyDraft} next={next} />, { title: "Enter a code" });
+  })
+  .post("/sign-in/code", async (c) => {
+    const next = nextPath(fieldText(await readForm(c), "next"));
+    if (c.var.session) return c.redirect(next, 303);
+    const { done: cookies, draft } = await handleForm(c, async (form) => {
+      const { code } = parse(signInCode, pickFields(form, "code"), "body");
+      await limitAttempts(c);
+      return signInWithCode(c.var.services, requestSource(c), code);
+    });
+    if (draft)
+      return c.render(<SignInCodePage draft={draft} next={next} />, { title: "Enter a code" });
     return redirectWithCookies(c, cookies, next);
   })
   .post("/sign-in/github", async (c) => {
@@ -124,7 +150,7 @@ export const signInPages = pages()
     if (draft) return showSignUp(c, draft, token);
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
     const credentials = { email: entry.email, password: fieldText(form, "password") };
-    const cookies = await signInWithPassword(services, requestSource(c), credentials);
+    const { cookies } = await signInWithPassword(services, requestSource(c), credentials);
     addCookies(c, cookies);
     if (entry.joining) return redirectToJoined(c, entry.joining);
     if (!entry.recovered) return c.redirect("/", 303);
@@ -180,7 +206,7 @@ export const signInPages = pages()
         "body",
       );
       await makeAccount(services, request, admitted);
-      return signInWithPassword(services, requestSource(c), request);
+      return (await signInWithPassword(services, requestSource(c), request)).cookies;
     });
     if (draft) return showSetUp(c, draft);
     addCookies(c, cookies);
@@ -188,7 +214,7 @@ export const signInPages = pages()
   })
   .post("/set-up/sign-in", async (c) => {
     if (!c.var.services.settings.oidcOnly) throw notFound("This address");
-    const { done: cookies, draft } = await handleForm(c, async (form) => {
+    const { done, draft } = await handleForm(c, async (form) => {
       await limitAttempts(c);
       const { operator_token } = parse(operatorProof, pickFields(form, "operator_token"), "body");
       authenticateOperatorToken(c.var.services, operator_token);
@@ -196,7 +222,7 @@ export const signInPages = pages()
       await limitAttempts(c, request.email);
       return signInWithPassword(c.var.services, requestSource(c), request);
     });
-    return draft ? showSetUp(c, draft) : redirectWithCookies(c, cookies, "/set-up");
+    return draft ? showSetUp(c, draft) : afterPassword(c, done, "/set-up");
   })
   .post("/sign-out", async (c) =>
     redirectWithCookies(c, await signOut(c.var.services, requestSource(c)), "/sign-in"),
@@ -244,6 +270,18 @@ function redirectWithCookies(c: PageContext, cookies: string[], address: string)
   return c.redirect(address, 303);
 }
 
+/** Goes on to `next`, or first to the page that asks for a code. */
+const afterPassword = (
+  c: PageContext,
+  { cookies, needsCode }: Awaited<ReturnType<typeof signInWithPassword>>,
+  next: string,
+) =>
+  redirectWithCookies(
+    c,
+    cookies,
+    needsCode ? `/sign-in/code?next=${encodeURIComponent(next)}` : next,
+  );
+
 const redirectToJoined = (c: PageContext, { organization }: Joining) =>
   redirectWithFlash(
     c,
@@ -252,7 +290,7 @@ const redirectToJoined = (c: PageContext, { organization }: Joining) =>
   );
 
 const RECOVERED_MESSAGE =
-  "Password changed. All sessions were logged out and all passkeys removed. Access tokens still work: revoke any you do not recognize.";
+  "Password changed. All sessions were logged out and all passkeys and the authenticator app removed. Access tokens still work: revoke any you do not recognize.";
 
 const INVITATION_SECONDS = 3_600;
 /** Longer than any invitation token. */

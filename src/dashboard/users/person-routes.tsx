@@ -46,7 +46,7 @@ const PersonActions = ({
           title={canSignIn ? "Recovery link" : "Login link"}
           text={
             canSignIn
-              ? "For a user who lost their password. Setting a new one ends all sessions and removes all passkeys. The user sees that an operator created the link."
+              ? "For a user who lost their password. Setting a new one ends all sessions, and removes all passkeys and the authenticator app. The user sees that an operator created the link."
               : "For a user created through the API, to set an email address and a password."
           }
         >

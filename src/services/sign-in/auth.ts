@@ -2,17 +2,21 @@
  * better-auth, configured for this deployment: passwords, GitHub, OpenID Connect, passkeys and sessions. Only
  * auth-loader.ts imports it, and does so lazily: it is half of the Worker's code.
  */
+import type { GenericEndpointContext } from "@better-auth/core";
 import { passkey } from "@better-auth/passkey";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
 import { APIError } from "better-auth/api";
 import { betterAuth } from "better-auth/minimal";
+import { twoFactor } from "better-auth/plugins/two-factor";
 import { OIDC } from "../../protocol/oidc.ts";
 import { MAX_PASSWORD, MIN_PASSWORD } from "../../protocol/sign-in.ts";
 import {
+  type BegunWith,
   credentials,
   logins,
   passkeys,
   sessions,
+  twoFactors,
   verifications,
 } from "../../storage/schema/sign-in.ts";
 import type { Services } from "../services.ts";
@@ -31,14 +35,21 @@ const DAY_SECONDS = 86_400;
 
 export type Auth = ReturnType<typeof makeAuth>;
 
-export function makeAuth(services: Services, origin: string) {
+/** A key of SECRET_KEY, and the number by which better-auth notes it beside what it encrypts. */
+export interface AuthSecret {
+  version: number;
+  value: string;
+}
+
+/** @param secrets newest first */
+export function makeAuth(services: Services, origin: string, secrets: AuthSecret[]) {
   const { db, settings } = services;
   const secure = origin.startsWith("https:");
   return betterAuth({
     appName: "Auspex",
     baseURL: origin,
     basePath: "/auth",
-    secrets: settings.secretKeys.map((value, n, all) => ({ version: all.length - n, value })),
+    secrets,
     trustedOrigins: [origin],
     telemetry: { enabled: false },
     database: drizzleAdapter(db, {
@@ -50,6 +61,7 @@ export function makeAuth(services: Services, origin: string) {
         account: credentials,
         verification: verifications,
         passkey: passkeys,
+        twoFactor: twoFactors,
       },
     }),
     // sign-up.ts creates accounts, since it checks admission.
@@ -79,6 +91,7 @@ export function makeAuth(services: Services, origin: string) {
       expiresIn: SESSION_SECONDS,
       updateAge: DAY_SECONDS,
       freshAge: FRESH_SECONDS,
+      additionalFields: { begunWith: { type: "string", required: false, input: false } },
     },
     // This page shows errors of callbacks that do not match this browser: better-auth's own error page
     // is not exposed.
@@ -86,6 +99,11 @@ export function makeAuth(services: Services, origin: string) {
     // Attempts are limited earlier, before any look-up (middleware/rate-limit.ts).
     rateLimit: { enabled: false },
     databaseHooks: {
+      session: {
+        create: {
+          before: async (_, context) => ({ data: { begunWith: begunWith(context) } }),
+        },
+      },
       user: {
         create: {
           // A new user signing up with GitHub or OpenID Connect.
@@ -121,9 +139,27 @@ export function makeAuth(services: Services, origin: string) {
           },
         }),
       },
+      // After 10 wrong codes in a row, logins of the account wait for 15 minutes.
+      twoFactor({ issuer: `Auspex (${new URL(origin).host})` }),
     ],
   });
 }
 
-export { hashPassword } from "better-auth/crypto";
+/** How a session begins, by the endpoint of better-auth that begins it. */
+const BEGINNINGS: Record<string, BegunWith> = {
+  "/sign-in/email": "password",
+  "/two-factor/verify-totp": "totp",
+  "/two-factor/verify-backup-code": "totp",
+  "/passkey/verify-authentication": "passkey",
+};
+
+/** Returns how a new session begins. One that takes another's place, as with a new password, has that one's. */
+function begunWith(context: GenericEndpointContext | null): BegunWith | null {
+  const { path = "", params, context: { session } = {} } = context ?? {};
+  if (path === "/callback/:id") return params?.id === OIDC ? "oidc" : "github";
+  const beginning = BEGINNINGS[path] ?? session?.session.begunWith ?? null;
+  return path === "/two-factor/disable" && beginning === "totp" ? "password" : beginning;
+}
+
+export { hashPassword, symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 export { APIError };

@@ -9,18 +9,21 @@ import { getAuth, orRefusal } from "./auth-loader.ts";
 import { listSignInMethods } from "./security.ts";
 import type { Session } from "./sessions.ts";
 
-/** @returns the cookies that begin the session. @throws ProblemError forbidden */
+/**
+ * @returns the cookies that begin the session, or with `needsCode` those for `signInWithCode`
+ * @throws ProblemError forbidden
+ */
 export async function signInWithPassword(
   services: Services,
   { origin, headers }: { origin: string; headers: Headers },
   body: { email: string; password: string },
-): Promise<string[]> {
+): Promise<{ cookies: string[]; needsCode: boolean }> {
   const { api } = await getAuth(services, origin);
-  const { headers: answered } = await orRefusal(
+  const { headers: answered, response } = await orRefusal(
     api.signInEmail({ body, headers, returnHeaders: true }),
     () => new ProblemError("forbidden", "Wrong email or password."),
   );
-  return answered.getSetCookie();
+  return { cookies: answered.getSetCookie(), needsCode: "twoFactorRedirect" in response };
 }
 
 /** @returns the provider's authorization URL, and the cookies for the way back */

@@ -13,6 +13,7 @@ import {
   logins,
   passkeys,
   sessions,
+  twoFactors,
   verifications,
 } from "../schema/sign-in.ts";
 import { isCurrent } from "./current-members.ts";
@@ -86,7 +87,7 @@ export async function insertUserOfLogin(
 }
 
 /**
- * Sets a new password and removes all sessions and passkeys, in case somebody else had access.
+ * Sets a new password and removes all sessions, passkeys and the authenticator app, in case somebody else had access.
  * Fails with NULL for `credentials.id` if the invitation is no longer open.
  */
 export async function replacePassword(
@@ -100,6 +101,8 @@ export async function replacePassword(
     passwordOf(db, loginId, ifOpen(loginId, invited), passwordHash),
     db.delete(sessions).where(eq(sessions.userId, loginId)),
     db.delete(passkeys).where(eq(passkeys.userId, loginId)),
+    db.delete(twoFactors).where(eq(twoFactors.userId, loginId)),
+    db.update(logins).set({ twoFactorEnabled: false }).where(eq(logins.id, loginId)),
     db.update(users).set({ recovered_at: Date.now() }).where(eq(users.id, loginId)),
     ...spend(db, invited, loginId),
     insertEntry(db, entry),
@@ -246,7 +249,7 @@ export async function deleteInvitation(
 }
 
 export async function findSignInMethods(db: Database, loginId: string) {
-  const [ways, keys, places] = await db.batch([
+  const [ways, keys, apps, places] = await db.batch([
     db
       .select({ provider: credentials.providerId })
       .from(credentials)
@@ -255,6 +258,10 @@ export async function findSignInMethods(db: Database, loginId: string) {
       .select({ id: passkeys.id, name: passkeys.name, created_at: passkeys.createdAt })
       .from(passkeys)
       .where(eq(passkeys.userId, loginId)),
+    db
+      .select({ id: twoFactors.id })
+      .from(twoFactors)
+      .where(and(eq(twoFactors.userId, loginId), eq(twoFactors.verified, true))),
     db
       .select({
         id: sessions.id,
@@ -268,6 +275,8 @@ export async function findSignInMethods(db: Database, loginId: string) {
   return {
     providers: ways.map(({ provider }) => provider),
     passkeys: keys,
+    /** Whether logins with a password need a code of an authenticator app. */
+    totp: apps.length > 0,
     places,
   };
 }
@@ -309,6 +318,35 @@ export const deleteIdentities = (db: Database, loginId: string) =>
   db
     .delete(credentials)
     .where(and(eq(credentials.userId, loginId), eq(credentials.providerId, OIDC)));
+
+/** Lists authenticator apps that another key than the current one has encrypted. @param mark of the current key */
+export const listTwoFactorsNotEncryptedWith = (db: Database, mark: string, limit: number) =>
+  db
+    .select()
+    .from(twoFactors)
+    .where(sql`substr(${twoFactors.secret}, 1, ${mark.length}) <> ${mark}
+      OR substr(${twoFactors.backupCodes}, 1, ${mark.length}) <> ${mark}`)
+    .limit(limit)
+    .all();
+
+export type TwoFactorRow = typeof twoFactors.$inferSelect;
+
+/** Replaces secret and recovery codes unless they were changed in the meantime. */
+export const replaceTwoFactor = (
+  db: Database,
+  { id, secret, backupCodes }: TwoFactorRow,
+  replaced: Pick<TwoFactorRow, "secret" | "backupCodes">,
+) =>
+  db
+    .update(twoFactors)
+    .set(replaced)
+    .where(
+      and(
+        eq(twoFactors.id, id),
+        eq(twoFactors.secret, secret),
+        eq(twoFactors.backupCodes, backupCodes),
+      ),
+    );
 
 /** @returns whether it existed */
 export async function deletePasskey(db: Database, loginId: string, id: string): Promise<boolean> {

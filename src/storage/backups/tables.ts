@@ -56,6 +56,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.logins),
   described(schema.credentials),
   described(schema.passkeys),
+  described(schema.twoFactors),
   described(schema.invitations),
   described(schema.runnerTokens),
   described(schema.runners),

@@ -19,8 +19,13 @@ export const logins = sqliteTable("logins", {
   email: text().notNull().unique(),
   emailVerified: integer({ mode: "boolean" }).notNull(),
   image: text(),
+  /** Whether a password alone begins no session: `twoFactors` has a verified row. */
+  twoFactorEnabled: integer({ mode: "boolean" }).notNull().default(false),
   ...timestamps,
 });
+
+/** How a session began. `totp`: with a password and a code. */
+export type BegunWith = "password" | "totp" | "passkey" | "oidc" | "github";
 
 export const sessions = sqliteTable(
   "sessions",
@@ -32,6 +37,7 @@ export const sessions = sqliteTable(
     expiresAt: timestamp().notNull(),
     ipAddress: text(),
     userAgent: text(),
+    begunWith: text().$type<BegunWith>(),
     ...timestamps,
   },
   (t) => [index("sessions_user").on(t.userId), index("sessions_expires").on(t.expiresAt)],
@@ -84,6 +90,23 @@ export const verifications = sqliteTable(
     index("verifications_identifier").on(t.identifier),
     index("verifications_expires").on(t.expiresAt),
   ],
+);
+
+/** Authenticator apps (TOTP), one for each login. Secret and recovery codes are encrypted with SECRET_KEY. */
+export const twoFactors = sqliteTable(
+  "two_factors",
+  {
+    id: text().primaryKey(),
+    userId: loginId(),
+    secret: text().notNull(),
+    backupCodes: text().notNull(),
+    /** Whether a code of the app was entered: until then it is off. */
+    verified: integer({ mode: "boolean" }).notNull(),
+    /** Wrong codes in a row, at logins. */
+    failedVerificationCount: integer().notNull().default(0),
+    lockedUntil: timestamp(),
+  },
+  (t) => [uniqueIndex("two_factors_user").on(t.userId)],
 );
 
 export const passkeys = sqliteTable(

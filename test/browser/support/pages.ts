@@ -65,6 +65,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/": [page(everybody, "/")],
   "/find": [page(everybody, "/find?q=text")],
   "/sign-in": [page(["nobody"], "/sign-in", "/sign-in?error=access_denied")],
+  "/sign-in/code": [page(["nobody"], "/sign-in/code")],
   "/sign-up": [page(everybody, "/sign-up")],
   "/set-up": [page(everybody, "/set-up")],
   "/users": [page(operators, "/users", "/users?show=operators", "/users?q=nobody-is-called-so")],
@@ -84,6 +85,7 @@ export const PAGES: Record<string, PageVisit[]> = {
 
   "/account": [page(people, "/account")],
   "/account/security": [page(people, "/account/security")],
+  "/account/security/app": [page(people, "/account/security/app")],
   "/account/usage": [page(people, "/account/usage", "/account/usage?days=90")],
   "/account/images": [page(people, "/account/images")],
   "/account/shares": [page(people, "/account/shares")],

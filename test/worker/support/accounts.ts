@@ -53,7 +53,13 @@ export const run = async (sql: string, ...values: unknown[]) =>
 /** Adds a login and a session to the account, as a sign-up in the dashboard does. */
 async function withLogin({ user_id, username }: Pick<World, "user_id" | "username">) {
   const id = crypto.randomUUID();
-  await run("INSERT INTO logins VALUES (?, '', ?, 1, NULL, 0, 0)", user_id, `${username}@a.test`);
+  await run(
+    `INSERT INTO logins (id, name, email, email_verified, created_at, updated_at, two_factor_enabled)
+      VALUES (?, '', ?, 1, 0, 0, 1)`,
+    user_id,
+    `${username}@a.test`,
+  );
+  await run("INSERT INTO two_factors VALUES (?, ?, 'x', 'x', 1, 0, NULL)", id, user_id);
   await run(
     "INSERT INTO sessions (id, user_id, token, expires_at, created_at, updated_at) VALUES (?, ?, ?, ?, 0, 0)",
     id,

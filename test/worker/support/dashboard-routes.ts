@@ -1,6 +1,7 @@
 /** Every page and action of the dashboard, its audience and its parameters. */
 import { env } from "cloudflare:workers";
 import { addressIn, ORGANIZATION } from "../../../src/dashboard/addresses.ts";
+import { beginApp, codeOf, setUpApp } from "./authenticator.ts";
 import { type DashboardRoute, operators } from "./dashboard-route.ts";
 import { newExample, newPinnable, newShownExample } from "./examples.ts";
 import { FLEET_ROUTES } from "./fleet-routes.ts";
@@ -88,6 +89,8 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /find": open,
   "GET /sign-in": { ...open, status: 303 },
   "POST /sign-in": { ...open, form: (_, { email }) => ({ email, password: PASSWORD, next: "/" }) },
+  "GET /sign-in/code": { ...open, status: 303 },
+  "POST /sign-in/code": { ...open, changesNothing: true, form: () => ({ code: "000000" }) },
   "POST /sign-in/github": { ...open, status: 404 },
   "POST /sign-in/oidc": { ...open, status: 404, anonymousStatus: 404 },
   "GET /sign-up": open,
@@ -144,6 +147,30 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     ...each,
     endsSession: true,
     form: () => ({ current: PASSWORD, password: "another long password" }),
+  },
+  [`GET ${SECURITY}/app`]: each,
+  [`POST ${SECURITY}/app`]: { ...each, status: 200, form: () => ({ password: PASSWORD }) },
+  [`POST ${SECURITY}/app/confirm`]: {
+    ...each,
+    endsSession: true,
+    parameters: async ({ visitor }) => {
+      const uri = await beginApp(visitor);
+      return { uri, code: await codeOf(uri) };
+    },
+    form: ({ uri = "", code = "" }) => ({ uri, code, codes: "" }),
+  },
+  [`POST ${SECURITY}/app/codes`]: {
+    ...each,
+    endsSession: true,
+    status: 200,
+    parameters: ({ visitor }) => setUpApp(visitor).then(() => ({})),
+    form: () => ({ password: PASSWORD }),
+  },
+  [`POST ${SECURITY}/app/remove`]: {
+    ...each,
+    endsSession: true,
+    parameters: ({ visitor }) => setUpApp(visitor).then(() => ({})),
+    form: () => ({ password: PASSWORD }),
   },
   [`POST ${SECURITY}/passkeys/:id/remove`]: { audience: "owner", parameters: newPasskey },
   [`POST ${SECURITY}/sessions/:id/end`]: { audience: "owner", parameters: newSession },
