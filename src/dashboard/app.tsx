@@ -34,6 +34,7 @@ import {
 } from "./access.ts";
 import { accountPages, deletionPages } from "./account/routes.tsx";
 import { loadAccount, mountForOrganizations, stayInOrganization } from "./addresses.ts";
+import { auditPages, operatorAuditPages } from "./audit/routes.tsx";
 import { type Dashboard, loadFlash, type PageContext, pages } from "./context.ts";
 import { devicePages } from "./device/routes.tsx";
 import { findPages } from "./find/routes.tsx";
@@ -144,6 +145,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     userPages,
     personPages,
     lookUpPages,
+    operatorAuditPages,
     securityPages,
     authenticatorPages,
     tokenPages,
@@ -163,6 +165,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     predictionPages,
     outputPages,
     accountPages,
+    auditPages,
     imagePages,
     sharePages,
     deliveryPages,

@@ -150,6 +150,11 @@ async function exportAs(c: Context<AppEnv>, trail: Trail, filter: TrailFilter) {
     trail === "deployment"
       ? await open()
       : await limitExport(c, open, () => tokenEndedWords(c, problemLine));
+  return auditExportResponse(body);
+}
+
+/** Returns the export as a download. */
+export function auditExportResponse(body: ReadableStream<Uint8Array>) {
   const response: Response = new Response(body, {
     headers: {
       "content-type": "application/jsonl",

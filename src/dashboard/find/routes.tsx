@@ -30,6 +30,7 @@ const SIGNED_IN: Required<Item>[] = [
   ["/account/webhooks", "Webhooks", "new add endpoints callbacks events secrets"],
   ["/account/webhooks/deliveries", "Webhook deliveries", "redeliver replay events failed"],
   ["/account/shares", "Shared links", "share links revoke"],
+  ["/account/audit", "Audit log", "history changes trail security who verify"],
   ["/account/data", "Export", "download your data account"],
   ["/organizations", "Organizations", "teams new create switch"],
   ["/account/delete", "Danger zone", "close remove delete your account"],
@@ -39,6 +40,7 @@ const OPERATOR: Required<Item>[] = [
   ["/fleet/hardware", "Hardware", "classes gpu price pool"],
   ["/fleet/tokens", "Runner tokens", "add runner machine keys"],
   ["/users", "Users", "people accounts suspend invite operators"],
+  ["/audit", "Audit log of all accounts", "history changes trail compliance"],
   ["/look-up", "Look up a prediction", "search find anybody id support"],
 ];
 

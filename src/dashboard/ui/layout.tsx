@@ -74,6 +74,7 @@ const WEBHOOKS: Place = ["/account/webhooks", "Webhooks", "webhooks"];
 const OPERATOR_PLACES: Place[] = [
   ["/fleet", "Fleet", "fleet"],
   ["/users", "Users", "users"],
+  ["/audit", "Audit log", "audit"],
 ];
 const DOCS: Place = ["/docs", "Docs", "docs"];
 
@@ -138,6 +139,7 @@ const MENU = [
   ["/account", "Profile"],
   ["/account/security", "Security"],
   ["/tokens", "Access tokens"],
+  ["/account/audit", "Audit log"],
   ["/account/data", "Export"],
   ["/account/delete", "Danger zone"],
 ];

@@ -14,6 +14,7 @@ const TABS = [
   ["/tokens", "Access tokens", "member"],
   ["/account/images", "Images", "developer"],
   ["/account/shares", "Shared links", "developer"],
+  ["/account/audit", "Audit log", "admin"],
   ["/account/data", "Export", "admin"],
   ["/account/delete", "Danger zone", "owner"],
 ] as const;

@@ -15,6 +15,7 @@ import type {
   UpdateModel,
 } from "../../protocol/model.ts";
 import type { CountMessage } from "../../protocol/queue.ts";
+import { findUser } from "../../storage/accounts/users.ts";
 import { isDuplicate, isLimitReached, runBatch } from "../../storage/database.ts";
 import { ascends, type Direction } from "../../storage/keyset.ts";
 import { listSharedModels as sharedModelsOf } from "../../storage/models/collaborators.ts";
@@ -111,10 +112,11 @@ export async function createModel(
   };
   const max = services.settings.maxModels;
   const allowance = quotaOf(services, caller.user_id);
+  const owner = await findUser(services.db, caller.user_id);
   const entry = auditEntry({
     action: "model.created",
     account_id: caller.user_id,
-    targets: [{ type: "model", id: row.id, name: row.name }],
+    targets: [{ type: "model", id: row.id, name: `${owner?.username}/${row.name}` }],
     after: { ...request, category_slugs },
   });
   const inserting = insertModel(services.db, row, category_slugs, max, allowance, entry);

@@ -207,7 +207,7 @@ describe("lists", () => {
     ]);
     expect(await actionsOf(client, "?action=model.updated")).toEqual(["model.updated"]);
     expect(await actionsOf(client, `?target=${username}/m1`)).toContain("model.updated");
-    expect(await actionsOf(client, "?target=m0")).toEqual(["model.created"]);
+    expect(await actionsOf(client, `?target=${username}/m0`)).toEqual(["model.created"]);
     expect(await actionsOf(client, `?actor=${username}`)).toHaveLength(3);
     expect(await actionsOf(client, "?actor=eve")).toEqual([]);
     const now = new Date(Date.now() + 1).toISOString();

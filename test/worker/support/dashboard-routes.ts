@@ -119,6 +119,8 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "POST /set-up/sign-in": { ...open, status: 404, anonymousStatus: 404 },
   "POST /sign-out": { ...open, endsSession: true },
 
+  "GET /audit": operators,
+  "GET /audit/export": operators,
   "GET /users": operators,
   "POST /users/invitations": {
     ...operators,
@@ -282,6 +284,8 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     status: 404,
     anonymousStatus: 404,
   },
+  "GET /account/audit": admins,
+  "GET /account/audit/export": admins,
   "GET /account/data": admins,
   "GET /account/export": admins,
   "GET /account/delete": each,
