@@ -70,6 +70,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/set-up": [page(everybody, "/set-up")],
   "/users": [page(operators, "/users", "/users?show=operators", "/users?q=nobody-is-called-so")],
   "/users/:username": [page(operators, "/users/newcomer")],
+  "/audit": [page(operators, "/audit", "/audit?verify=1")],
   "/look-up": [{ to: operators, at: ({ text }) => ["/look-up", `/look-up?id=${text}`] }],
 
   "/fleet": [{ ...page(operators, "/fleet"), live: true }],
@@ -96,6 +97,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/webhooks/deliveries": [
     page(people, "/account/webhooks/deliveries", "/account/webhooks/deliveries?which=failed"),
   ],
+  "/account/audit": [page(people, "/account/audit")],
   "/account/data": [page(people, "/account/data")],
   "/account/delete": [page(people, "/account/delete")],
   "/tokens": [page(people, "/tokens")],
@@ -185,6 +187,8 @@ export const PAGES: Record<string, PageVisit[]> = {
 /** Routes that respond with something other than a full page. */
 export const NOT_PAGES = [
   // Parts of pages, streams and files.
+  "/account/audit/export",
+  "/audit/export",
   "/account/export",
   "/account/usage.csv",
   "/fleet/runners/:id/log.txt",
