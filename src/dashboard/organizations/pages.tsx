@@ -234,7 +234,9 @@ const Members = ({
             <Time at={member.created_at} />
             {member.lapses_at !== null && (
               <small>
-                by a group, until <Time at={member.lapses_at} />
+                {" "}
+                by a group; {Date.parse(member.lapses_at) > Date.now() ? "lapses" : "lapsed"}{" "}
+                <Time at={member.lapses_at} />
               </small>
             )}
           </td>

@@ -8,7 +8,12 @@ import {
   recoveriesRead,
 } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
-import { linkIdentity, requireOidc, unlinkIdentity } from "../../services/sign-in/oidc.ts";
+import {
+  isOnlyWay,
+  linkIdentity,
+  requireOidc,
+  unlinkIdentity,
+} from "../../services/sign-in/oidc.ts";
 import {
   changePassword,
   endSession,
@@ -90,15 +95,16 @@ async function show(c: PageContext, draft: Draft) {
     listRecentRecoveries(services, viewer.user.id),
   ]);
   const { oidc, oidcOnly } = services.settings;
+  const error = c.req.query("error");
   const page = (
     <SecurityPage
       draft={draft}
       ways={ways}
       recoveries={recoveries}
       viewer={viewer}
-      oidc={oidc?.name}
+      oidc={oidc && { name: oidc.name, isOnlyWay: isOnlyWay(services, ways) }}
       oidcOnly={oidcOnly}
-      problem={c.req.query("error") && linkProblem(c.req.query("error"), oidc?.name)}
+      problem={oidc && error !== undefined ? linkProblem(error, oidc.name) : undefined}
     />
   );
   return c.render(page, { title: "Security", scripts: ["account"] });
@@ -117,8 +123,7 @@ const SecurityPage = ({
   ways: SignInMethods;
   recoveries: Recovery[];
   viewer: Viewer;
-  /** The name of the OpenID Connect provider. */
-  oidc: string | undefined;
+  oidc: Linkable | undefined;
   oidcOnly: boolean;
   problem: string | undefined;
 }) => (
@@ -131,10 +136,10 @@ const SecurityPage = ({
       </p>
     )}
     <p>
-      You log in with <strong>{email}</strong>
-      {providers.includes("github") && ", or with GitHub"}.
+      Your email address is <strong>{email}</strong>
+      {providers.includes("github") && ". You log in with GitHub"}.
     </p>
-    {oidc !== undefined && <Provider name={oidc} isLinked={providers.includes(OIDC)} />}
+    {oidc !== undefined && <Provider provider={oidc} isLinked={providers.includes(OIDC)} />}
     {!oidcOnly && providers.includes("credential") && (
       <>
         <Password draft={draft} />
@@ -148,19 +153,33 @@ const SecurityPage = ({
 );
 
 /** @param error a code of better-auth's, after a link that failed */
-const linkProblem = (error: string | undefined, name: string | undefined): string =>
+const linkProblem = (error: string, name: string): string =>
   error === "account_already_linked_to_different_user"
     ? `This login of ${name} belongs to another account here. Log in with it, and unlink it there.`
     : `${name} did not confirm your login. Try again.`;
 
-const Provider = ({ name, isLinked }: { name: string; isLinked: boolean }) => (
+/** The OpenID Connect provider. */
+interface Linkable {
+  name: string;
+  isOnlyWay: boolean;
+}
+
+const Provider = ({
+  provider: { name, isOnlyWay: isOnly },
+  isLinked,
+}: {
+  provider: Linkable;
+  isLinked: boolean;
+}) => (
   <section aria-labelledby="provider-title">
     <h2 id="provider-title">Log in with {name}</h2>
-    {isLinked ? (
+    {isLinked && isOnly && <p class="hint">This is your only way to log in.</p>}
+    {isLinked && !isOnly && (
       <Form action={`${ADDRESS}/oidc/unlink`} data-confirm={`Unlink ${name}?`}>
         <Submit kind="quiet">Unlink {name}</Submit>
       </Form>
-    ) : (
+    )}
+    {!isLinked && (
       <Form action={`${ADDRESS}/oidc/link`}>
         <p class="hint">Link your account there, to log in with it from now on.</p>
         <Submit kind="quiet">Link {name}</Submit>

@@ -67,7 +67,8 @@ export const signInPages = pages()
     const next = nextPath(c.req.query("next"));
     if (c.var.viewer) return c.redirect(next, 303);
     const error = c.req.query("error");
-    const problem = error === undefined ? undefined : problemOf(error);
+    const { oidcOnly } = c.var.services.settings;
+    const problem = error === undefined ? undefined : problemOf(error, oidcOnly);
     return showSignIn(c, problem === undefined ? emptyDraft : { issues: {}, problem }, next);
   })
   .post("/sign-in", async (c) => {
@@ -255,7 +256,9 @@ function requirePasswords(c: PageContext): void {
 }
 
 /** @param error a code of better-auth's */
-function problemOf(error: string): string {
+function problemOf(error: string, oidcOnly: boolean): string {
+  if (error === "account_not_linked" && oidcOnly)
+    return "An account with your email address exists already, and is not linked to this login. Tell an operator.";
   if (error === "account_not_linked")
     return "An account with your email address exists already. Log in to it, then link the two at Account, Security.";
   if (error === "not_admitted")
@@ -290,7 +293,7 @@ const redirectToJoined = (c: PageContext, { organization }: Joining) =>
   );
 
 const RECOVERED_MESSAGE =
-  "Password changed. All sessions were logged out and all passkeys and the authenticator app removed. Access tokens still work: revoke any you do not recognize.";
+  "Password changed. All sessions were logged out, and all passkeys, links to other logins and the authenticator app removed. Access tokens still work: revoke any you do not recognize.";
 
 const INVITATION_SECONDS = 3_600;
 /** Longer than any invitation token. */

@@ -13,7 +13,7 @@ import type { Services } from "../services.ts";
 import { requireRecentLogin } from "./admission.ts";
 import { getAuth } from "./auth-loader.ts";
 import { withPerson } from "./oidc-person.ts";
-import { listSignInMethods } from "./security.ts";
+import { listSignInMethods, type SignInMethods } from "./security.ts";
 import type { Session } from "./sessions.ts";
 
 /** The deployment's provider. @throws ProblemError not_found */
@@ -105,10 +105,16 @@ export async function linkIdentity(
 export async function unlinkIdentity(services: Services, session: Session): Promise<void> {
   const { name } = requireOidc(services);
   requireRecentLogin(session);
-  const { providers, passkeys } = await listSignInMethods(services, session.login.id);
-  if (!providers.includes(OIDC)) throw notFound(`A link to ${name}`);
-  const others = providers.filter((provider) => provider !== OIDC).length + passkeys.length;
-  if (services.settings.oidcOnly || others === 0)
+  const methods = await listSignInMethods(services, session.login.id);
+  if (!methods.providers.includes(OIDC)) throw notFound(`A link to ${name}`);
+  if (isOnlyWay(services, methods))
     throw conflict(`${name} is your only way to log in. Add another one first.`);
   await deleteIdentities(services.db, session.login.id);
 }
+
+/** Whether somebody with a linked identity has no other way to log in. */
+export const isOnlyWay = (
+  { settings }: Services,
+  { providers, passkeys }: SignInMethods,
+): boolean =>
+  settings.oidcOnly || (providers.every((one) => one === OIDC) && passkeys.length === 0);

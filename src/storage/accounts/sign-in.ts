@@ -87,7 +87,8 @@ export async function insertUserOfLogin(
 }
 
 /**
- * Sets a new password and removes all sessions, passkeys and the authenticator app, in case somebody else had access.
+ * Sets a new password and removes all sessions, passkeys, linked identities and the authenticator app, in case
+ * somebody else had access.
  * Fails with NULL for `credentials.id` if the invitation is no longer open.
  */
 export async function replacePassword(
@@ -101,6 +102,7 @@ export async function replacePassword(
     passwordOf(db, loginId, ifOpen(loginId, invited), passwordHash),
     db.delete(sessions).where(eq(sessions.userId, loginId)),
     db.delete(passkeys).where(eq(passkeys.userId, loginId)),
+    deleteIdentities(db, loginId),
     db.delete(twoFactors).where(eq(twoFactors.userId, loginId)),
     db.update(logins).set({ twoFactorEnabled: false }).where(eq(logins.id, loginId)),
     db.update(users).set({ recovered_at: Date.now() }).where(eq(users.id, loginId)),

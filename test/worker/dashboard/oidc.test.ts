@@ -5,7 +5,7 @@ import { getServices } from "../../../src/services/services.ts";
 import { ORIGINS } from "../../oidc/person.ts";
 import { run } from "../support/accounts.ts";
 import { newPerson, OidcVisitor, oidcSettings, rotateKeys } from "../support/oidc.ts";
-import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";
+import { PASSWORD, signedUp, signedUpOperator, Visitor } from "../support/visitor.ts";
 import { unique } from "../support/world.ts";
 
 const { settings } = getServices(env);
@@ -268,9 +268,24 @@ describe("linking with OpenID Connect", () => {
   it("the only way to log in is not unlinked", async () => {
     const browser = visitor();
     await browser.join(await newPerson());
+    expect((await browser.look(SECURITY)).html).toContain("This is your only way to log in.");
     const { status, html } = await browser.send(`${SECURITY}/oidc/unlink`);
     expect(status).toBe(409);
     expect(html).toContain("your only way to log in");
+  });
+
+  it("a new password by an operator's link ends the links that somebody else may have made", async () => {
+    const { browser, username } = await member();
+    const person = await newPerson();
+    await link(browser, person);
+    const { visitor: operator } = await signedUpOperator(env.OPERATOR_TOKEN);
+    const { html } = await operator.send("/users/invitations", { note: "Ann", username });
+    const [, invitation = ""] = /#invitation=(\w+)/.exec(html) ?? [];
+    const guest = visitor();
+    expect(
+      (await guest.send("/sign-up", { invitation, password: "another long password" })).status,
+    ).toBe(303);
+    expect(await visitor().enter(person)).toBe("/welcome");
   });
 
   it("links change only within 15 minutes of a login", async () => {

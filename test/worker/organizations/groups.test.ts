@@ -85,7 +85,7 @@ describe("groups", () => {
     const employee = await newEmployee(groupOf(organization, "developer"), "unknown");
     expect(await roleIn(organization, employee)).toBe("developer");
     const { html } = await employee.browser.look(`/organizations/${organization.username}/members`);
-    expect(html).toContain("by a group, until");
+    expect(html).toContain("by a group; lapses");
   });
 
   it("the highest role of several groups counts, and a login raises, lowers and removes", async () => {
