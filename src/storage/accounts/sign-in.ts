@@ -87,8 +87,8 @@ export async function insertUserOfLogin(
 }
 
 /**
- * Sets a new password and removes all sessions, passkeys, linked identities and the authenticator app, in case
- * somebody else had access.
+ * Sets a new password and removes all sessions, passkeys, linked identities, the authenticator app, and logins from
+ * terminals that were approved, in case somebody else had access.
  * Fails with NULL for `credentials.id` if the invitation is no longer open.
  */
 export async function replacePassword(
@@ -105,6 +105,7 @@ export async function replacePassword(
     deleteIdentities(db, loginId),
     db.delete(twoFactors).where(eq(twoFactors.userId, loginId)),
     db.update(logins).set({ twoFactorEnabled: false }).where(eq(logins.id, loginId)),
+    db.delete(deviceLogins).where(eq(deviceLogins.user_id, loginId)),
     db.update(users).set({ recovered_at: Date.now() }).where(eq(users.id, loginId)),
     ...spend(db, invited, loginId),
     insertEntry(db, entry),

@@ -15,7 +15,10 @@ import {
   OAUTH_TOKEN,
 } from "../../../src/protocol/device-login.ts";
 import type { Token } from "../../../src/protocol/operator.ts";
+import { getServices } from "../../../src/services/services.ts";
+import { replacePassword } from "../../../src/storage/accounts/sign-in.ts";
 import worker from "../../../src/worker.ts";
+import { anEntry } from "../support/audit.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { copyVisitor, type DashboardUser, newDashboardUser } from "../support/dashboard-users.ts";
 import { sweep } from "../support/queues.ts";
@@ -215,6 +218,14 @@ describe("a login from a terminal", () => {
       expect(await poll(one?.device_code ?? "")).toEqual(refused("access_denied"));
       await set(null);
     }
+  });
+
+  it("a login that was approved before the password was reset gives no token", async () => {
+    const person = await newDashboardUser();
+    const { device_code } = await approvedBy(person);
+    const nobody = { invitation: undefined, joining: undefined };
+    await replacePassword(getServices(env).db, person.user_id, "a hash", nobody, anEntry());
+    expect(await poll(device_code)).toEqual(refused("invalid_grant"));
   });
 
   it("a person with too many tokens is told so in the terminal", async () => {
