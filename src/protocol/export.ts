@@ -1,5 +1,6 @@
 /** The export of an account: lines of JSON, each with its type. */
 import { z } from "zod";
+import { auditEvent } from "./audit.ts";
 import { problem, timestamp, uuid } from "./common.ts";
 import { model, version } from "./model.ts";
 import { token } from "./operator.ts";
@@ -57,6 +58,7 @@ export const exportLine = z
     line("webhook_endpoint", { webhook_endpoint: webhookEndpoint }),
     line("upload", { upload: upload.omit({ urls: true, parts: true, part_size: true }) }),
     line("usage", { usage: exportedUsage }),
+    line("audit_event", { audit_event: auditEvent }),
     line("prediction", {
       prediction: predictionWithIO,
       missing: z.int().optional().meta({

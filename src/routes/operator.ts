@@ -19,12 +19,12 @@ import { user } from "../protocol/user.ts";
 import { getUser } from "../services/access/accounts.ts";
 import { appointOwner } from "../services/accounts/members.ts";
 import { createOrganizationFor as createFor } from "../services/accounts/organizations.ts";
+import { viewTokens } from "../services/accounts/person-view.ts";
 import { restoreAccount, suspendAccount } from "../services/accounts/suspension.ts";
 import {
   createRunnerToken,
   createToken,
   listRunnerTokens,
-  listTokens,
   revokeToken,
 } from "../services/accounts/tokens.ts";
 import { createUser, releaseUsername } from "../services/accounts/users.ts";
@@ -315,8 +315,9 @@ export const operatorRoutes = router()
     return c.json(await createToken(c.var.services, id, c.req.valid("json"), actor), 200);
   })
   .openapi(tokenList, async (c) => {
-    const { id } = await getUser(c.var.services, c.req.valid("param").username);
-    return c.json(await listTokens(c.var.services, id, pageRequest(c, c.req.valid("query"))), 200);
+    const { username } = c.req.valid("param");
+    const request = pageRequest(c, c.req.valid("query"));
+    return c.json(await viewTokens(c.var.services, username, request), 200);
   })
   .openapi(revokeTokenRoute, async (c) => {
     await revokeToken(c.var.services, c.req.valid("param").token_id);

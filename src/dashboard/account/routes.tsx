@@ -180,7 +180,7 @@ export const accountPages = pages()
     const url = new URL(c.req.path, c.var.origin).href;
     const { body } = await limitExport(
       c,
-      async () => exportAccount(c.var.services, caller, { url, before }),
+      () => exportAccount(c.var.services, caller, { url, before }),
       () => sessionEndedLine(c),
     );
     return exportResponse(body, before);

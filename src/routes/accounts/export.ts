@@ -17,7 +17,7 @@ const exportOwn = createRoute({
   tags: ["Users"],
   summary: "Export your account",
   description:
-    "Returns your account as JSON Lines, one record per line: profile, tokens (without their secrets), models with their versions and the names of their variables, webhook endpoints, uploads, usage, and your predictions, newest first, with input and output while they are kept. Files are signed URLs, valid for a day. A complete response ends with a line of the type `end`; without it, the export was interrupted, and a `problem` line may give the reason. To get older predictions, request `next_url` of the last line until it is null. Requires a token for the whole account.",
+    "Returns your account as JSON Lines, one record per line: profile, tokens (without their secrets), models with their versions and the names of their variables, webhook endpoints, uploads, usage, the audit log, and your predictions, newest first, with input and output while they are kept. Files are signed URLs, valid for a day. A complete response ends with a line of the type `end`; without it, the export was interrupted, and a `problem` line may give the reason. To get older predictions, request `next_url` of the last line until it is null. Requires a token for the whole account.",
   middleware: requireScope("read"),
   request: { query: exportQuery },
   responses: {
@@ -42,7 +42,7 @@ export const exportRoutes = router().openapi(exportOwn, async (c) => {
   const { before } = c.req.valid("query");
   const { body } = await limitExport(
     c,
-    async () => exportAccount(services, caller, { url, before }),
+    () => exportAccount(services, caller, { url, before }),
     () => tokenEndedWords(c, problemLine),
   );
   return exportResponse(body, before);

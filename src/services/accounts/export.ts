@@ -1,9 +1,11 @@
 /** The export of an account: what it is, and what it has made. */
 
 import type { Key } from "../../domain/cursor.ts";
+import { notFound } from "../../errors/errors.ts";
 import type { ExportLine } from "../../protocol/export.ts";
 import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
+import { findUser } from "../../storage/accounts/users.ts";
 import { listOwnUploads } from "../../storage/files/uploads.ts";
 import type { Keyset } from "../../storage/keyset.ts";
 import { listCollaboratorsOf, listReceived } from "../../storage/models/collaborators.ts";
@@ -14,6 +16,9 @@ import { listEndpoints } from "../../storage/webhooks/endpoints.ts";
 import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import type { EventStream } from "../access/concurrency-limit.ts";
+import { userTarget } from "../audit/people.ts";
+import { recordRead } from "../audit/record.ts";
+import { readTrail } from "../audit/trail.ts";
 import { exportStream } from "../export-stream.ts";
 import { presentUploadedFile } from "../files/upload-view.ts";
 import { pagesOf } from "../pagination.ts";
@@ -36,11 +41,20 @@ interface ExportRequest {
 }
 
 /** The export of an account: one stream, made as fast as it is read. */
-export const exportAccount = (
+export async function exportAccount(
   services: Services,
   caller: Caller,
   request: ExportRequest,
-): EventStream => exportStream(linesOf(services, caller, request));
+): Promise<EventStream> {
+  const user = await findUser(services.db, caller.user_id);
+  if (!user) throw notFound("The user of this token");
+  await recordRead(services, {
+    action: "user.exported",
+    account_id: user.id,
+    targets: [userTarget(user)],
+  });
+  return exportStream(linesOf(services, caller, request));
+}
 
 async function* linesOf(
   services: Services,
@@ -85,6 +99,8 @@ async function* accountLines(
       yield { type: "webhook_endpoint", webhook_endpoint: present.webhookEndpoint(row) };
   yield* uploadLines(services, user_id, origin);
   yield* usageLines(services, user_id);
+  for await (const audit_event of readTrail(services, { account_id: user_id }, {}))
+    yield { type: "audit_event", audit_event };
 }
 
 async function* modelLines({ db, present }: Services, userId: string): AsyncGenerator<ExportLine> {

@@ -9,7 +9,9 @@ import type { Prediction } from "../../protocol/prediction.ts";
 import type { UserStorage } from "../../protocol/user.ts";
 import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { listOwnModels } from "../../storage/models/models.ts";
-import { findAccount } from "../access/accounts.ts";
+import { findAccount, getUser } from "../access/accounts.ts";
+import { userTarget } from "../audit/people.ts";
+import { recordRead } from "../audit/record.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { getPerson, type Person } from "./people.ts";
@@ -46,6 +48,7 @@ export async function viewPerson(
 ): Promise<PersonView> {
   const { db, present } = services;
   const { person, formerUsernames } = await getPerson(services, username);
+  await recordView(services, person, "page");
   const user_id = person.id;
   const start = { from: undefined, back: false };
   const [login, tokens, models, storage, usage, predictions] = await Promise.all([
@@ -67,6 +70,30 @@ export async function viewPerson(
     predictions,
   };
 }
+
+/** Lists the tokens of an account, for operators. @throws ProblemError not_found */
+export async function viewTokens(
+  services: Services,
+  username: string,
+  request: PageRequest,
+): Promise<Page<Token>> {
+  const user = await getUser(services, username);
+  await recordView(services, user, "tokens");
+  return listTokens(services, user.id, request);
+}
+
+/** @param viewed what the operator sees */
+const recordView = (
+  services: Services,
+  user: Pick<Person, "id" | "username">,
+  viewed: "page" | "tokens",
+): Promise<void> =>
+  recordRead(services, {
+    action: "user.viewed",
+    account_id: user.id,
+    targets: [userTarget(user)],
+    after: { viewed },
+  });
 
 async function latestPredictions(services: Services, userId: string, origin: string) {
   const account = await findAccount(services, userId);

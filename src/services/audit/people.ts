@@ -8,9 +8,11 @@ interface Named {
   username: string;
 }
 
+export type MemberAction = "member.added" | "member.updated" | "member.removed";
+
 /** @param roles before and after; null: none */
 export const memberEntry = (
-  action: "member.added" | "member.updated" | "member.removed",
+  action: MemberAction,
   organizationId: string,
   user: Named,
   roles: { before?: Role; after?: Role },

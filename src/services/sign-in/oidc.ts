@@ -8,6 +8,7 @@ import { findOrganizations, setGroupMemberships } from "../../storage/accounts/g
 import { deleteIdentities, findIdentity, recordIdentity } from "../../storage/accounts/sign-in.ts";
 import { findUser } from "../../storage/accounts/users.ts";
 import { forgetTokens } from "../access/authentication.ts";
+import { type MemberAction, memberEntry } from "../audit/people.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { requireRecentLogin } from "./admission.ts";
@@ -53,7 +54,9 @@ export async function joinByGroups(services: Services, loginId: string): Promise
     );
   }
   const lapsesAt = identity.at + settings.oidc.lapseMs;
-  await setGroupMemberships(db, loginId, memberships, { now: Date.now(), lapsesAt });
+  const sender = { type: "user", id: user.id, name: user.username } as const;
+  const entryOf = (action: MemberAction) => memberEntry(action, "", user, {}, sender);
+  await setGroupMemberships(db, loginId, memberships, { now: Date.now(), lapsesAt }, entryOf);
   forgetTokens();
   forgetModels();
 }

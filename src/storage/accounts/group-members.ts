@@ -1,7 +1,9 @@
 /** Memberships that come from the groups of an OpenID Connect provider, and lapse. */
 import { and, eq, isNotNull, isNull, ne, not, or, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { Role } from "../../protocol/organization.ts";
+import { insertForMembers, insertIf } from "../audit/entries.ts";
 import { type Database, runBatch } from "../database.ts";
 import { members, tokens, users } from "../schema/index.ts";
 import { hasOtherOwner, MAX_MEMBERS } from "./organizations.ts";
@@ -24,6 +26,8 @@ export const findOrganizations = (db: Database, usernames: string[]) =>
 const isIn = (column: SQLiteColumn, values: string[]) =>
   sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
 
+type Statement = Parameters<Database["batch"]>[0][number];
+
 export interface GroupMembership {
   organization_id: string;
   role: Role;
@@ -38,6 +42,7 @@ export async function setGroupMemberships(
   userId: string,
   memberships: GroupMembership[],
   { now, lapsesAt }: { now: number; lapsesAt: number },
+  entryOf: (action: "member.added" | "member.updated" | "member.removed") => EntryRow,
 ): Promise<void> {
   const keepsOwner = or(
     ne(members.role, "owner"),
@@ -48,8 +53,24 @@ export async function setGroupMemberships(
     members.organization_id,
     memberships.map(({ organization_id }) => organization_id),
   );
-  await runBatch(db, [
-    ...memberships.map(({ organization_id, role }) =>
+  await runBatch<Statement>(db, [
+    ...memberships.flatMap(({ organization_id, role }) => [
+      insertIf(
+        db,
+        {
+          ...entryOf("member.added"),
+          account_id: organization_id,
+          changes: JSON.stringify({ before: { role: null }, after: { role } }),
+        },
+        sql`(SELECT count(*) FROM members WHERE organization_id = ${organization_id}) < ${MAX_MEMBERS}
+          AND NOT EXISTS (SELECT 1 FROM members WHERE organization_id = ${organization_id} AND user_id = ${userId})`,
+      ),
+      insertForMembers(
+        db,
+        entryOf("member.updated"),
+        sql`${isFromGroups} AND organization_id = ${organization_id} AND role <> ${role} AND ${keepsOwner}`,
+        sql`${role}`,
+      ),
       db
         .insert(members)
         .select(
@@ -65,6 +86,12 @@ export async function setGroupMemberships(
           },
           setWhere: isNotNull(members.lapses_at),
         }),
+    ]),
+    insertForMembers(
+      db,
+      entryOf("member.removed"),
+      sql`${isFromGroups} AND NOT ${isWanted} AND ${keepsOwner}`,
+      null,
     ),
     db.delete(members).where(and(isFromGroups, not(isWanted), keepsOwner)),
     db

@@ -63,6 +63,8 @@ test("a closed account's data is removed, and another account is unchanged", asy
         operator_since: null,
       }),
     ],
+    // The audit log outlives the account.
+    ["audit_chains", expect.objectContaining({ account_id: world.user_id })],
   ]);
   expect(await keysNaming(names)).toEqual([]);
   expect(await isUnderWay(pending.key, pending.multipart_id)).toBe(false);

@@ -55,6 +55,7 @@ test("an export has everything of its account, and nothing of others", async () 
     "webhook_endpoint",
     "upload",
     "usage",
+    "audit_event",
     "prediction",
     "file",
     "end",
@@ -157,7 +158,7 @@ test("an export has all files of a prediction with over a thousand", async () =>
 /** Stores a value in R2, which the export must not list as a file. */
 const storeValueBefore = (id: string) => env.FILES.put(`${id}/values/one`, "1");
 
-test("an export of many models and versions takes fewer than 20 queries", async () => {
+test("an export of many models and versions takes fewer than 25 queries", async () => {
   const { client, user_id } = await newUser();
   const models = await Promise.all([newModel(client), newModel(client), newModel(client)]);
   for (const model of models) await publish(client, referenceOf(model));
@@ -170,7 +171,7 @@ test("an export of many models and versions takes fewer than 20 queries", async 
     .run();
   const prepare = vi.spyOn(env.DB, "prepare");
   const lines = linesIn(await exported(client));
-  expect(prepare.mock.calls.length).toBeLessThan(20);
+  expect(prepare.mock.calls.length).toBeLessThan(25);
   const numbers = Map.groupBy(ofType(lines, "version"), ({ model_id }) => model_id);
   expect(
     ofType(lines, "model")
@@ -215,13 +216,19 @@ test("an export has all pages of usage, separately for each token", async () => 
   ]);
 });
 
-test("an export of an empty account has its profile and token", async () => {
+test("an export of an empty account has its profile, its token and its audit log", async () => {
   const { client } = await newUser();
-  expect(linesIn(await exported(client)).map(({ type }) => type)).toEqual([
+  const lines = linesIn(await exported(client));
+  expect(lines.map(({ type }) => type)).toEqual([
     "export",
     "token",
+    "audit_event",
+    "audit_event",
+    "audit_event",
     "end",
   ]);
+  const actions = ofType(lines, "audit_event").map(({ audit_event: { action } }) => action);
+  expect(actions).toEqual(["user.exported", "token.created", "user.created"]);
 });
 
 test("an export needs a token for all models with the scope read", async () => {

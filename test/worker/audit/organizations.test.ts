@@ -4,7 +4,7 @@ import { forgetTokens } from "../../../src/services/access/authentication.ts";
 import { giveUp, run } from "../support/accounts.ts";
 import { actionsOf, entriesOf } from "../support/audit.ts";
 import { Client } from "../support/client.ts";
-import { newOrganization } from "../support/organizations.ts";
+import { newOrganization, setRole } from "../support/organizations.ts";
 import { newUser, operator, unique } from "../support/world.ts";
 
 interface Invitation {
@@ -145,7 +145,7 @@ describe("an organization's log", () => {
   test("a person who deletes their account leaves each organization on record", async () => {
     const [one, two] = [await newOrganization(), await newOrganization()];
     const eve = await one.join("developer");
-    await run("INSERT INTO members VALUES (?, ?, 'admin', 0)", two.user_id, eve.user_id);
+    await setRole(two, eve, "admin");
     await giveUp(eve);
     for (const [organization, role] of [
       [one, "developer"],

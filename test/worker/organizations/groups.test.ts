@@ -6,6 +6,7 @@ import type { Member, Role } from "../../../src/protocol/organization.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { ORIGINS } from "../../oidc/person.ts";
 import { run } from "../support/accounts.ts";
+import { entriesOf } from "../support/audit.ts";
 import { Client } from "../support/client.ts";
 import { EventReader } from "../support/events.ts";
 import { holdTimers } from "../support/hold-timers.ts";
@@ -80,6 +81,28 @@ const owned = async () => {
 };
 
 describe("groups", () => {
+  it("the audit log has each change that a login makes, and none of a login that makes none", async () => {
+    const [one, two] = [await owned(), await owned()];
+    const [developers, admins] = [groupOf(one, "developer"), groupOf(one, "admin")];
+    const others = groupOf(two, "member");
+    const employee = await newEmployee(developers);
+    await employee.enter({ groups: [developers] });
+    await employee.enter({ groups: [admins, others] });
+    await employee.enter({ groups: [others] });
+    const changesIn = async ({ client }: Organization) =>
+      (await entriesOf(client, "?action=member.*")).map(({ action, actor, targets, changes }) => {
+        expect([actor.name, targets[0]?.name]).toEqual([employee.username, employee.username]);
+        return [action, changes?.before.role, changes?.after.role];
+      });
+    // Entries of one millisecond have any order, and the clock stands still.
+    expect((await changesIn(one)).toSorted()).toEqual([
+      ["member.added", null, "developer"],
+      ["member.removed", "admin", null],
+      ["member.updated", "developer", "admin"],
+    ]);
+    expect(await changesIn(two)).toEqual([["member.added", null, "member"]]);
+  });
+
   it("a new person is a member as soon as they have a username", async () => {
     const organization = await owned();
     const employee = await newEmployee(groupOf(organization, "developer"), "unknown");
