@@ -32,7 +32,7 @@ export const registryManifestRoutes = new Hono<AppEnv>()
   .get(OWN_REPOSITORY + MANIFEST, read)
   .put(REPOSITORY + MANIFEST, put)
   .delete(REPOSITORY + MANIFEST, async (c) => {
-    await removeManifest(c.var.services, await removedFrom(c), referenceIn(c));
+    await removeManifest(c.var.services, await removedFrom(c), nameOf(c), referenceIn(c));
     return new Response(null, { status: 202 });
   })
   .get(`${REPOSITORY}/tags/list`, async (c) => {

@@ -7,6 +7,7 @@ import { findUser, replaceAvatarUrl } from "../../storage/accounts/users.ts";
 import { deleteAvatar, getAvatar, putAvatar } from "../../storage/files/files.ts";
 import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
+import { profileEntry } from "./users.ts";
 
 const MAX_BYTES = 1024 ** 2;
 
@@ -57,7 +58,8 @@ export async function readAvatar(
 async function replace(services: Services, { user_id }: Caller, address: string): Promise<void> {
   const user = await findUser(services.db, user_id);
   if (!user) throw notFound("The user");
-  if (!(await replaceAvatarUrl(services.db, user, address, Date.now())))
+  const entry = profileEntry(user, { avatar_url: address });
+  if (!(await replaceAvatarUrl(services.db, user, address, Date.now(), entry)))
     throw conflict("The picture was changed by another request. Try again.");
   const [old] = HASH.exec(user.avatar_url) ?? [];
   if (old !== undefined) await deleteUnused(services, user_id, old);

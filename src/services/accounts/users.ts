@@ -94,8 +94,11 @@ export async function updateProfile(
   const { db } = services;
   if (changes.username !== undefined)
     await chargeRows(services, ROWS_OF.renamedModel * services.settings.maxModels);
+  const before = await findUser(db, caller.user_id);
+  if (!before) throw notFound("The user of this token");
   const row = { ...changes, updated_at: Date.now() };
-  const updating = updateUser(db, caller.user_id, row, MAX_USERNAMES);
+  const entry = profileEntry(before, changes);
+  const updating = updateUser(db, caller.user_id, row, MAX_USERNAMES, entry);
   const user = await unlessTaken(changes.username, updating);
   if (!user) {
     await getOwnUser(services, caller);
@@ -106,6 +109,15 @@ export async function updateProfile(
   if (changes.username !== undefined) forgetModels();
   return getOwnUser(services, caller);
 }
+
+export const profileEntry = (before: UserRow, after: Partial<UserRow>) =>
+  auditEntry({
+    action: `${before.kind}.updated`,
+    account_id: before.id,
+    targets: [{ type: before.kind, id: before.id, name: before.username }],
+    before,
+    after,
+  });
 
 /** Makes a past username available to everyone. @throws ProblemError not_found, conflict */
 export async function releaseUsername({ db }: Services, username: string): Promise<void> {

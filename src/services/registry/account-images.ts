@@ -87,5 +87,6 @@ export async function removeOwnImage(
   { owner, name, reference }: { owner: string; name: string; reference: string },
 ): Promise<void> {
   const { id, owner: user, visibility, level } = await readOwnModel(services, caller, owner, name);
-  await removeManifest(services, { id, owner_id: user.id, visibility, level }, reference);
+  const repository = { id, owner_id: user.id, visibility, level };
+  await removeManifest(services, repository, { owner, name }, reference);
 }

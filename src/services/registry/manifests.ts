@@ -27,9 +27,10 @@ import {
 import { getObject, headObject, objectKey, putObject } from "../../storage/registry/objects.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows } from "../access/write-limit.ts";
+import { auditEntry } from "../audit/record.ts";
 import type { Services } from "../services.ts";
 import { replaceLost, requireImageQuota } from "./blobs.ts";
-import type { Repository } from "./repositories.ts";
+import type { Repository, RepositoryName } from "./repositories.ts";
 
 /** How many versions the error names at most. */
 const NAMED_VERSIONS = 5;
@@ -210,14 +211,25 @@ export async function readManifest(
  */
 export async function removeManifest(
   { db }: Services,
-  { id }: Repository,
+  { id, owner_id }: Repository,
+  { owner, name }: RepositoryName,
   reference: string,
 ): Promise<void> {
-  if (!ociDigest.safeParse(reference).success) {
-    if (await deleteTag(db, id, reference)) return;
+  const isDigest = ociDigest.safeParse(reference).success;
+  const model = `${owner}/${name}`;
+  const entry = auditEntry({
+    action: "image.deleted",
+    account_id: owner_id,
+    targets: [
+      { type: "image", id: reference, name: `${model}${isDigest ? "@" : ":"}${reference}` },
+      { type: "model", id, name: model },
+    ],
+  });
+  if (!isDigest) {
+    if (await deleteTag(db, id, reference, entry)) return;
     throw unknownManifest(reference);
   }
-  const outcome = await deleteManifest(db, id, reference, NAMED_VERSIONS + 1);
+  const outcome = await deleteManifest(db, id, reference, NAMED_VERSIONS + 1, entry);
   if (outcome === "missing") throw unknownManifest(reference);
   if (outcome === "crowded") throw namedTooOften(reference);
   if (outcome !== "removed") throw neededError(reference, outcome);

@@ -19,6 +19,7 @@ import { findVersion } from "../../storage/models/versions.ts";
 import {
   deleteExpiredShares as deleteExpired,
   deleteShare,
+  findOwnShare,
   findShare,
   insertShare,
   listSharesOf,
@@ -26,6 +27,7 @@ import {
   listShares as sharesOf,
 } from "../../storage/shares/shares.ts";
 import type { Caller } from "../access/access.ts";
+import { auditEntry } from "../audit/record.ts";
 import { fileResponse } from "../files/file-response.ts";
 import { accessToSource } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
@@ -71,12 +73,26 @@ export async function createShare(
     created_at,
     expires_at,
   };
-  if (!(await insertShare(services.db, share, MAX_SHARES)))
+  const entry = auditEntry({
+    action: "link.created",
+    ...ofShare(share),
+    after: { expires_at: new Date(expires_at).toISOString() },
+  });
+  if (!(await insertShare(services.db, share, MAX_SHARES, entry)))
     throw conflict(
       `An account can have at most ${MAX_SHARES} links. Revoke one at /account/shares.`,
     );
   return { token, expires_at };
 }
+
+/** The account and the targets of an entry of the audit log about a link: never its token. */
+const ofShare = ({ id, user_id, prediction_id, model }: ShareRow) => ({
+  account_id: user_id,
+  targets: [
+    { type: "link", id, name: model },
+    { type: "prediction", id: prediction_id, name: prediction_id },
+  ],
+});
 
 /** Lists shares, newest first, also those that expired within the last minutes. */
 export const listShares = (
@@ -96,8 +112,14 @@ export const readShares = ({ db }: Services, { user_id }: Caller, predictionId: 
 
 /** @throws ProblemError not_found */
 export async function revokeShare(services: Services, caller: Caller, id: string): Promise<void> {
-  if (!(await deleteShare(services.db, caller.user_id, id))) throw notFound("This link");
+  const { db } = services;
+  const share = await findOwnShare(db, caller.user_id, id);
+  if (!share) throw linkNotFound();
+  const entry = auditEntry({ action: "link.revoked", ...ofShare(share) });
+  if (!(await deleteShare(db, caller.user_id, id, entry))) throw linkNotFound();
 }
+
+const linkNotFound = () => notFound("This link");
 
 export const sweepShares = async ({ db }: Services, now: number): Promise<void> => {
   await deleteExpired(db, now);

@@ -26,6 +26,7 @@ import {
 } from "../../storage/webhooks/endpoints.ts";
 import type { Caller } from "../access/access.ts";
 import { requireCurrentAccess } from "../access/authentication.ts";
+import { auditEntry } from "../audit/record.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
@@ -68,7 +69,12 @@ export async function createEndpoint(
     created_at: now,
     updated_at: now,
   };
-  if (!(await insertEndpoint(services.db, row, MAX_ENDPOINTS))) {
+  const entry = auditEntry({
+    action: "webhook_endpoint.created",
+    ...ofEndpoint(row),
+    after: recordable(request),
+  });
+  if (!(await insertEndpoint(services.db, row, MAX_ENDPOINTS, entry))) {
     throw conflict(
       `An account can have at most ${MAX_ENDPOINTS} webhook endpoints. Delete or update one. For one prediction, pass 'webhook' in the request.`,
     );
@@ -76,6 +82,17 @@ export async function createEndpoint(
   forgetEndpoints(user_id);
   return { row, secret: first.secret };
 }
+
+/** The account and the target of an entry of the audit log about an endpoint: the path of a URL may be a secret. */
+const ofEndpoint = ({ user_id, id, url }: WebhookEndpointRow) => ({
+  account_id: user_id,
+  targets: [{ type: "webhook_endpoint", id, name: new URL(url).host }],
+});
+
+const recordable = ({ url, ...fields }: Partial<UpdateWebhookEndpoint>) => ({
+  ...fields,
+  ...(url !== undefined && { host: new URL(url).host }),
+});
 
 /** Lists the caller's own endpoints, newest first. */
 export async function listEndpoints(
@@ -116,7 +133,13 @@ export async function updateEndpoint(
   if (Object.keys(request).length === 0) return row;
   if (request.url !== undefined) await checkUrl(services, request.url);
   const changes = { ...request, ...clearedHealth(row, request) };
-  const updated = await updateRow(services.db, caller.user_id, id, changes, Date.now());
+  const entry = auditEntry({
+    action: "webhook_endpoint.updated",
+    ...ofEndpoint(row),
+    before: { ...row, ...recordable({ url: row.url }) },
+    after: recordable(request),
+  });
+  const updated = await updateRow(services.db, caller.user_id, id, changes, Date.now(), entry);
   if (!updated) throw endpointNotFound(id);
   await encryptPlainSecrets(services, updated);
   forgetEndpoints(caller.user_id, id);
@@ -138,9 +161,10 @@ export async function deleteEndpoint(
   caller: Caller,
   id: string,
 ): Promise<void> {
-  await requireEndpoints(services, caller);
+  const row = await readEndpoint(services, caller, id);
   const { user_id } = caller;
-  if (!(await deleteRow(services.db, user_id, id))) throw endpointNotFound(id);
+  const entry = auditEntry({ action: "webhook_endpoint.deleted", ...ofEndpoint(row) });
+  if (!(await deleteRow(services.db, user_id, id, entry))) throw endpointNotFound(id);
   forgetEndpoints(user_id, id);
 }
 
@@ -150,10 +174,15 @@ export async function createSecret(
   caller: Caller,
   id: string,
 ): Promise<EndpointSecret> {
-  await requireEndpoints(services, caller);
+  const endpoint = await readEndpoint(services, caller, id);
   const secret = newSecret(Date.now());
   const stored = await storedForEndpoint(services.settings.secretKeys, id, secret);
-  const row = await addSecret(services.db, caller.user_id, id, stored, MAX_SECRETS);
+  const entry = auditEntry({
+    action: "webhook_endpoint.updated",
+    ...ofEndpoint(endpoint),
+    after: { added_secret: secret.id },
+  });
+  const row = await addSecret(services.db, caller.user_id, id, stored, MAX_SECRETS, entry);
   if (!row) {
     await readEndpoint(services, caller, id);
     throw conflict(
@@ -172,8 +201,13 @@ export async function deleteSecret(
   id: string,
   secretId: string,
 ): Promise<void> {
-  await requireEndpoints(services, caller);
-  const row = await removeSecret(services.db, caller.user_id, id, secretId, Date.now());
+  const endpoint = await readEndpoint(services, caller, id);
+  const entry = auditEntry({
+    action: "webhook_endpoint.updated",
+    ...ofEndpoint(endpoint),
+    after: { removed_secret: secretId },
+  });
+  const row = await removeSecret(services.db, caller.user_id, id, secretId, Date.now(), entry);
   if (!row) {
     const { secrets } = await readEndpoint(services, caller, id);
     if (!secrets.some((secret) => secret.id === secretId)) {

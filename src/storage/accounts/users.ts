@@ -80,18 +80,19 @@ export async function updateUser(
   id: string,
   changes: Partial<UserRow>,
   maxNames: number,
+  entry: EntryRow,
 ): Promise<UserRow | undefined> {
   const hasRoom =
     changes.username === undefined
       ? undefined
       : sql`(SELECT count(*) FROM usernames
           WHERE user_id = ${id} AND username <> ${changes.username}) < ${maxNames}`;
-  return db
+  const updating = db
     .update(users)
     .set(changes)
     .where(and(isThere(id), hasRoom))
-    .returning()
-    .get();
+    .returning();
+  return (await changeRecorded(db, updating, entry))[0];
 }
 
 /** @returns false if the avatar was changed in the meantime */
@@ -100,12 +101,14 @@ export async function replaceAvatarUrl(
   user: UserRow,
   address: string,
   now: number,
+  entry: EntryRow,
 ): Promise<boolean> {
-  const replaced = await db
+  const replacing = db
     .update(users)
     .set({ avatar_url: address, updated_at: now })
     .where(and(isThere(user.id), eq(users.avatar_url, user.avatar_url)))
     .returning({ id: users.id });
+  const replaced = await changeRecorded(db, replacing, entry);
   return replaced.length > 0;
 }
 

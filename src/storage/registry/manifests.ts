@@ -1,8 +1,10 @@
 /** Manifests and indexes of repositories. */
 import { and, asc, desc, eq, gt, max, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { levelOf } from "../accounts/visible-models.ts";
+import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import {
   models,
@@ -174,6 +176,7 @@ export async function deleteManifest(
   modelId: string,
   digest: string,
   most: number,
+  entry: EntryRow,
 ): Promise<"removed" | "missing" | "crowded" | Need> {
   const isOne = and(eq(registryManifests.model_id, modelId), eq(registryManifests.digest, digest));
   // The query starts from the needed digests, of which a model has a thousand: 100,000 indexes that name the
@@ -184,12 +187,13 @@ export async function deleteManifest(
       sql`(${needed} = ${digest} OR EXISTS (SELECT 1 FROM ${registryReferences} AS named
         WHERE named.model_id = ${modelId} AND named.manifest = ${needed} AND named.digest = ${digest}))`,
     );
-  const [removed, left, needing, held] = await db.batch([
+  const [removed, , left, needing, held] = await db.batch([
     db
       .delete(registryManifests)
       .where(
         and(isOne, sql`NOT ${isNeeded(modelId, digest)} AND NOT ${isCrowded(modelId, digest)}`),
       ),
+    insertIfChanged(db, entry),
     db.select({ digest: registryManifests.digest }).from(registryManifests).where(isOne),
     db
       .select({ number: versions.number })
@@ -265,9 +269,15 @@ export const listTags = (db: Database, modelId: string, last: string, limit: num
     .all();
 
 /** @returns whether the tag existed */
-export async function deleteTag(db: Database, modelId: string, tag: string): Promise<boolean> {
-  const { meta } = await db
+export async function deleteTag(
+  db: Database,
+  modelId: string,
+  tag: string,
+  entry: EntryRow,
+): Promise<boolean> {
+  const deleting = db
     .delete(registryTags)
     .where(and(eq(registryTags.model_id, modelId), eq(registryTags.tag, tag)));
+  const { meta } = await changeRecorded(db, deleting, entry);
   return meta.changes > 0;
 }

@@ -1,4 +1,6 @@
 import { and, desc, eq, gt, isNull, lt, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
+import { changeRecorded } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { shares, users } from "../schema/index.ts";
@@ -6,12 +8,17 @@ import { shares, users } from "../schema/index.ts";
 export type ShareRow = typeof shares.$inferSelect;
 
 /** Inserts a share unless the account has `max` that have not expired. @returns whether it was inserted */
-export async function insertShare(db: Database, row: ShareRow, max: number): Promise<boolean> {
+export async function insertShare(
+  db: Database,
+  row: ShareRow,
+  max: number,
+  entry: EntryRow,
+): Promise<boolean> {
   const { id, user_id, prediction_id, model, hash, created_at, expires_at } = row;
-  const result = await db.run(sql`INSERT INTO shares
-    (id, user_id, prediction_id, model, hash, created_at, expires_at)
-    SELECT ${id}, ${user_id}, ${prediction_id}, ${model}, ${hash}, ${created_at}, ${expires_at}
+  const inserting = db.insert(shares).select(sql`SELECT
+    ${id}, ${user_id}, ${prediction_id}, ${model}, ${hash}, ${created_at}, ${expires_at}
     WHERE (SELECT count(*) FROM shares WHERE user_id = ${user_id} AND expires_at > ${created_at}) < ${max}`);
+  const result = await changeRecorded(db, inserting, entry);
   return result.meta.changes > 0;
 }
 
@@ -59,12 +66,20 @@ export const listSharesOf = (db: Database, userId: string, predictionId: string,
     .orderBy(desc(shares.created_at), desc(shares.id))
     .all();
 
+const isOwn = (userId: string, id: string) => and(eq(shares.id, id), eq(shares.user_id, userId));
+
+export const findOwnShare = (db: Database, userId: string, id: string) =>
+  db.select().from(shares).where(isOwn(userId, id)).get();
+
 /** @returns whether there was one */
-export async function deleteShare(db: Database, userId: string, id: string): Promise<boolean> {
-  const gone = await db
-    .delete(shares)
-    .where(and(eq(shares.id, id), eq(shares.user_id, userId)))
-    .returning({ id: shares.id });
+export async function deleteShare(
+  db: Database,
+  userId: string,
+  id: string,
+  entry: EntryRow,
+): Promise<boolean> {
+  const deleting = db.delete(shares).where(isOwn(userId, id)).returning({ id: shares.id });
+  const gone = await changeRecorded(db, deleting, entry);
   return gone.length > 0;
 }
 

@@ -1,5 +1,7 @@
 import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { Health } from "../../domain/webhooks/health.ts";
+import { changeRecorded } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { type EndpointSecret, webhookEndpoints } from "../schema/index.ts";
@@ -20,13 +22,14 @@ export async function insertEndpoint(
   db: Database,
   row: WebhookEndpointRow,
   max: number,
+  entry: EntryRow,
 ): Promise<boolean> {
   const count = sql`(SELECT count(*) FROM webhook_endpoints WHERE user_id = ${row.user_id})`;
-  const result = await db.run(sql`INSERT INTO webhook_endpoints
-    (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
-    SELECT ${row.id}, ${row.user_id}, ${row.url}, ${row.description}, ${JSON.stringify(row.events)},
-      ${JSON.stringify(row.secrets)}, ${row.enabled}, ${row.created_at}, ${row.updated_at}
+  const inserting = db.insert(webhookEndpoints).select(sql`SELECT
+    ${row.id}, ${row.user_id}, ${row.url}, ${row.description}, ${JSON.stringify(row.events)},
+    ${JSON.stringify(row.secrets)}, ${row.enabled}, NULL, NULL, NULL, ${row.created_at}, ${row.updated_at}
     WHERE ${count} < ${max}`);
+  const result = await changeRecorded(db, inserting, entry);
   return result.meta.changes > 0;
 }
 
@@ -56,58 +59,69 @@ export function listEndpoints(db: Database, userId: string, keyset: Keyset) {
 }
 
 /** @returns the updated row; undefined if there is none */
-export const updateEndpoint = (
+export async function updateEndpoint(
   db: Database,
   userId: string,
   id: string,
   changes: EndpointChanges,
   now: number,
-) =>
-  db
+  entry: EntryRow,
+): Promise<WebhookEndpointRow | undefined> {
+  const updating = db
     .update(webhookEndpoints)
     .set({ ...changes, updated_at: changedAt(now) })
     .where(isOwn(userId, id))
-    .returning()
-    .get();
+    .returning();
+  return (await changeRecorded(db, updating, entry))[0];
+}
 
 /** @returns whether it existed */
-export async function deleteEndpoint(db: Database, userId: string, id: string): Promise<boolean> {
-  const deleted = await db
+export async function deleteEndpoint(
+  db: Database,
+  userId: string,
+  id: string,
+  entry: EntryRow,
+): Promise<boolean> {
+  const deleting = db
     .delete(webhookEndpoints)
     .where(isOwn(userId, id))
     .returning({ id: webhookEndpoints.id });
+  const deleted = await changeRecorded(db, deleting, entry);
   return deleted.length > 0;
 }
 
 const secretCount = sql`json_array_length(${webhookEndpoints.secrets})`;
 
 /** @returns the updated endpoint; undefined if it has `max` secrets, or does not exist */
-export const addSecret = (
+export async function addSecret(
   db: Database,
   userId: string,
   id: string,
   secret: EndpointSecret,
   max: number,
-) =>
-  db
+  entry: EntryRow,
+): Promise<WebhookEndpointRow | undefined> {
+  const adding = db
     .update(webhookEndpoints)
     .set({
       secrets: sql`json_insert(${webhookEndpoints.secrets}, '$[#]', json(${JSON.stringify(secret)}))`,
       updated_at: changedAt(secret.created_at),
     })
     .where(and(isOwn(userId, id), sql`${secretCount} < ${max}`))
-    .returning()
-    .get();
+    .returning();
+  return (await changeRecorded(db, adding, entry))[0];
+}
 
 /** @returns the updated endpoint; undefined if it is the only secret, or does not exist */
-export const removeSecret = (
+export async function removeSecret(
   db: Database,
   userId: string,
   id: string,
   secretId: string,
   now: number,
-) =>
-  db
+  entry: EntryRow,
+): Promise<WebhookEndpointRow | undefined> {
+  const removing = db
     .update(webhookEndpoints)
     .set({
       secrets: sql`(SELECT json_group_array(json(value)) FROM json_each(${webhookEndpoints.secrets})
@@ -122,8 +136,9 @@ export const removeSecret = (
           WHERE value ->> 'id' = ${secretId})`,
       ),
     )
-    .returning()
-    .get();
+    .returning();
+  return (await changeRecorded(db, removing, entry))[0];
+}
 
 /** Stores the same secrets encrypted differently, unless they were changed in the meantime. */
 export const replaceSecrets = (

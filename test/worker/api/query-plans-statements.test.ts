@@ -46,21 +46,21 @@ const due = { users: [user_id, other], each: 5, now: 100 };
 
 /** The statements that a call of each of these runs. */
 const CALLS: Record<string, () => Promise<unknown>> = {
-  "count and insert a webhook endpoint": () => endpoints.insertEndpoint(db, endpoint, 4),
+  "count and insert a webhook endpoint": () => endpoints.insertEndpoint(db, endpoint, 4, anEntry()),
   "list enabled webhook endpoints": async () => endpoints.selectEnabled(db, user_id),
   "find a webhook endpoint": async () => endpoints.findEndpoint(db, "w1"),
   "find the caller's webhook endpoint": async () => endpoints.findOwnEndpoint(db, user_id, "w1"),
   "change a webhook endpoint": async () =>
-    endpoints.updateEndpoint(db, user_id, "w1", { enabled: false }, 0),
+    endpoints.updateEndpoint(db, user_id, "w1", { enabled: false }, 0, anEntry()),
   "save a webhook endpoint's health": () =>
     endpoints.saveHealth(db, "w1", endpoint, { at: 0, updated_at: 0, failing_since: null }),
   "clear a webhook endpoint's failures": () =>
     endpoints.clearFailures(db, "w1", { at: 0, updated_at: 0 }),
   "add a secret to a webhook endpoint": async () =>
-    endpoints.addSecret(db, user_id, "w1", { id: "s1", secret: "", created_at: 0 }, 3),
+    endpoints.addSecret(db, user_id, "w1", { id: "s1", secret: "", created_at: 0 }, 3, anEntry()),
   "remove a secret of a webhook endpoint": async () =>
-    endpoints.removeSecret(db, user_id, "w1", "s1", 0),
-  "delete a webhook endpoint": () => endpoints.deleteEndpoint(db, user_id, "w1"),
+    endpoints.removeSecret(db, user_id, "w1", "s1", 0, anEntry()),
+  "delete a webhook endpoint": () => endpoints.deleteEndpoint(db, user_id, "w1", anEntry()),
 
   "take closed accounts": async () => takeClosedAccounts(db, 1, 5),
   "list models of a closed account": async () => listSomeModels(db, user_id, 10),
