@@ -111,6 +111,7 @@ CREATE TABLE `users` (
 	`location` text DEFAULT '' NOT NULL,
 	`company` text DEFAULT '' NOT NULL,
 	`operator_since` integer,
+	`requires_second_factor` integer DEFAULT false NOT NULL,
 	`suspended_at` integer,
 	`recovered_at` integer,
 	`account_object` text,

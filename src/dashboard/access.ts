@@ -157,6 +157,7 @@ function viewerIn(session: Session, user: Viewer["user"]): Viewer {
       models: null,
       priority: null,
       is_session: true,
+      proves_factor: session.proves_factor,
     },
   };
 }

@@ -4,7 +4,11 @@
  * caller acts for the organization, and links and redirects of the page stay with it.
  */
 import { createMiddleware } from "hono/factory";
-import { organizationNotFound, requireUnsuspended } from "../services/accounts/organizations.ts";
+import {
+  organizationNotFound,
+  requireSecondFactor,
+  requireUnsuspended,
+} from "../services/accounts/organizations.ts";
 import type { Membership } from "../services/sign-in/sessions.ts";
 import { findOrganization } from "../storage/accounts/organizations.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
@@ -80,6 +84,7 @@ export const loadAccount = createMiddleware<Dashboard>(async (c, next) => {
   const [, name, page = ""] = /^\/organizations\/([^/]+)(?:\/([^/]+))?/.exec(c.req.path) ?? [];
   if (viewer && name !== undefined) {
     const { organization, role } = await membershipIn(c, viewer, name);
+    requireSecondFactor(organization, viewer.caller, false);
     // Members of a suspended organization can leave it.
     if (page !== "members") requireUnsuspended(organization);
     const caller = { ...viewer.caller, user_id: organization.id, maker: viewer.user.id, role };

@@ -229,6 +229,8 @@ export async function tokenEndedWords(
   return ended && say(ended, c);
 }
 
+const REFUSALS: ReadonlySet<string> = new Set(["unauthenticated", "forbidden"]);
+
 /** @param maxAgeMs how old a cached check may be */
 async function endedToken(
   c: Context<AppEnv>,
@@ -241,7 +243,8 @@ async function endedToken(
     const now = await authenticate(services, bearer(c), check, maxAgeMs);
     if (!(await hasAccessStill(services, now, caller))) return accessLost();
   } catch (error) {
-    if (error instanceof ProblemError && error.code === "unauthenticated") return error;
+    const isRefusal = error instanceof ProblemError && REFUSALS.has(error.code);
+    if (isRefusal) return error;
     // If the token cannot be checked right now, the stream goes on.
     logger.error("Token check failed", { request_id: c.var.requestId, error });
   }

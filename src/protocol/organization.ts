@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { pageQuery, slug, timestamp, uuid } from "./common.ts";
 import { createToken, DEFAULT_SCOPES, scope, token } from "./operator.ts";
-import { chosenUsername, owner, userA, userB } from "./user.ts";
+import { chosenUsername, owner, updateUser, userA, userB } from "./user.ts";
 
 /** From the lowest to the highest. Each role may do what those before it may. */
 export const ROLES = ["member", "developer", "admin", "owner"] as const;
@@ -51,6 +51,16 @@ export const createOrganizationFor = createOrganization
     example: { username: "acme", name: "Acme", owner: "ada" },
   });
 
+export const updateOrganization = updateUser
+  .extend({
+    requires_second_factor: z.boolean().optional().meta({
+      description:
+        "Whether members need a second factor: sessions begin with a passkey, OpenID Connect or an authenticator app, and tokens are of members who have one of these. You need one yourself to turn it on. Service tokens are not affected",
+    }),
+  })
+  .meta({ id: "UpdateOrganization", example: { name: "Acme", requires_second_factor: true } });
+export type UpdateOrganization = z.infer<typeof updateOrganization>;
+
 /** An organization that the caller is a member of. */
 export const organization = z
   .object({
@@ -62,6 +72,9 @@ export const organization = z
     urls: z.array(z.string()),
     location: z.string(),
     company: z.string(),
+    requires_second_factor: z
+      .boolean()
+      .meta({ description: "Whether members need a second factor to act for it" }),
     role: role.meta({ description: "Your role" }),
     created_at: timestamp,
     updated_at: timestamp,

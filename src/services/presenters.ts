@@ -110,6 +110,7 @@ const organization = (row: UserRow, role: Role): Organization => ({
   urls: row.urls,
   location: row.location,
   company: row.company,
+  requires_second_factor: row.requires_second_factor,
   role,
   ...times(row),
 });

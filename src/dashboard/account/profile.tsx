@@ -22,8 +22,36 @@ export const ProfilePage = ({ viewer, drafts }: { viewer: Viewer; drafts: Drafts
     </p>
     <Picture user={viewer.account} draft={drafts.avatar} />
     <Profile viewer={viewer} draft={drafts.profile} />
+    {!isPersonal(viewer) && <SecondFactor organization={viewer.account} />}
   </>
 );
+
+const SecondFactor = ({ organization }: { organization: UserRow }) => {
+  const { username, requires_second_factor: isRequired } = organization;
+  return (
+    <section aria-labelledby="factor-title">
+      <h2 id="factor-title">Second factor</h2>
+      <p>
+        {isRequired
+          ? `Members of ${username} need a second factor.`
+          : `Members of ${username} can log in with a password alone.`}
+      </p>
+      <Form
+        action={`/organizations/${username}/second-factor`}
+        {...(!isRequired && {
+          "data-confirm": `Require a second factor? Members without one lose access to ${username} until they add one.`,
+        })}
+      >
+        <input type="hidden" name="required" value={isRequired ? "no" : "yes"} />
+        <p class="hint">
+          A passkey, OpenID Connect or an authenticator app. Access tokens of members without one
+          stop working; service tokens are not affected.
+        </p>
+        <Submit kind="quiet">{isRequired ? "Stop requiring it" : "Require it"}</Submit>
+      </Form>
+    </section>
+  );
+};
 
 const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
   <section aria-labelledby="picture-title">

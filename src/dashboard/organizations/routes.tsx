@@ -27,6 +27,7 @@ import {
   createOrganization,
   deleteOrganization,
   listOrganizations,
+  updateOrganization,
 } from "../../services/accounts/organizations.ts";
 import {
   createOrganizationToken,
@@ -38,7 +39,15 @@ import { isAdmitted, readAdmission } from "../../services/sign-in/admission.ts";
 import { requireRole, requireUser, viewerOf } from "../access.ts";
 import { ORGANIZATION, organizationAddress } from "../addresses.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
-import { type Draft, emptyDraft, fieldText, handleForm, MAX_QUERY, pickFields } from "../form.ts";
+import {
+  type Draft,
+  emptyDraft,
+  fieldText,
+  handleForm,
+  MAX_QUERY,
+  pickFields,
+  readForm,
+} from "../form.ts";
 import { showHome } from "../home/routes.tsx";
 import { type CreatedToken, readTokenForm } from "../tokens/new-token.tsx";
 import {
@@ -129,6 +138,18 @@ export const organizationPages = pages()
       c,
       message,
       `${organizationAddress({ username: organization })}/tokens`,
+    );
+  })
+  .post(`${ORGANIZATION}/second-factor`, requireUser, async (c) => {
+    const { organization } = c.req.param();
+    const required = fieldText(await readForm(c), "required") === "yes";
+    await updateOrganization(c.var.services, viewerOf(c).caller, organization, {
+      requires_second_factor: required,
+    });
+    return redirectWithFlash(
+      c,
+      required ? "Members now need a second factor." : "Members no longer need a second factor.",
+      `${organizationAddress({ username: organization })}/settings`,
     );
   })
   .get(`${ORGANIZATION}/delete`, deletionAccess, (c) => showDeletion(c, emptyDraft))

@@ -14,8 +14,8 @@ import {
   organizationInvitation,
   organizationToken,
   setMember,
+  updateOrganization,
 } from "../../protocol/organization.ts";
-import { updateUser } from "../../protocol/user.ts";
 import * as members from "../../services/accounts/members.ts";
 import * as organizations from "../../services/accounts/organizations.ts";
 import * as tokens from "../../services/accounts/tokens.ts";
@@ -78,7 +78,7 @@ const update = createRoute({
   summary: "Update an organization",
   description:
     "Updates only the fields that you send; null clears a field. Requires the role admin, and owner for the username.",
-  request: { params: one, body: jsonBody(updateUser) },
+  request: { params: one, body: jsonBody(updateOrganization) },
   responses: {
     200: jsonResponse("The updated organization", organization),
     ...errorResponses,

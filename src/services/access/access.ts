@@ -101,6 +101,13 @@ async function notFor({ db }: Services, caller: Caller, it: string) {
 export const isSuspended = ({ suspended_at }: { suspended_at: number | null }): boolean =>
   suspended_at !== null;
 
+/** @param who "The organization 'acme'" */
+export const lacksSecondFactor = (who: string) =>
+  new ProblemError(
+    "forbidden",
+    `${who} requires a second factor. Add one at /account/security, or log in again with the one that you have.`,
+  );
+
 export const SUSPENDED = "This account is suspended. Ask the operator of this deployment why.";
 
 /** The error for a request whose caller could read the account or the prediction, or run the model, when it began. */
@@ -137,6 +144,8 @@ export interface Caller extends Principal {
   is_operator?: boolean;
   /** Whether the request was authenticated by a session of the dashboard. */
   is_session?: boolean;
+  /** Whether the session began with a second factor. */
+  proves_factor?: boolean;
   /** The role for which the request reads the whole account, which is checked again as well. */
   needs?: Role;
   /** The prediction that the request reads: a long request is checked for it again (`hasAccessStill`). */

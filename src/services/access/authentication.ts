@@ -15,6 +15,7 @@ import type { Services } from "../services.ts";
 import {
   type Caller,
   isSuspended,
+  lacksSecondFactor,
   type Operator,
   type RunnerCaller,
   requireAccountAccess,
@@ -94,7 +95,7 @@ function recordUse(
 
 /**
  * @param maxAgeMs how old a cached token may be: 10 s at most
- * @throws ProblemError unauthenticated
+ * @throws ProblemError unauthenticated; forbidden if its maker lacks a required second factor
  */
 export async function authenticate(
   services: Services,
@@ -109,6 +110,7 @@ export async function authenticate(
     );
   }
   if (isSuspended(row)) throw unauthenticated(SUSPENDED);
+  if (row.lacks_factor) throw lacksSecondFactor("The organization of this token");
   const { token_id, name, user_id, maker, role, scopes, models, priority, expires_at } = row;
   return {
     ...{ token_id, token_name: name, user_id, maker, role },

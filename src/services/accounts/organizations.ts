@@ -1,8 +1,12 @@
 /** Organizations: creating, listing, changing and deleting them, and acting for them. */
 import { v7 as uuid } from "uuid";
 import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
-import type { CreateOrganization, Organization, Role } from "../../protocol/organization.ts";
-import type { UpdateUser } from "../../protocol/user.ts";
+import type {
+  CreateOrganization,
+  Organization,
+  Role,
+  UpdateOrganization,
+} from "../../protocol/organization.ts";
 import {
   findOrganization,
   insertOrganization,
@@ -15,11 +19,12 @@ import { isDuplicate } from "../../storage/database.ts";
 import {
   type Caller,
   isSuspended,
+  lacksSecondFactor,
   requireAccountAccess,
   requireUnlimited,
 } from "../access/access.ts";
 import { getUser } from "../access/accounts.ts";
-import { currentCaller } from "../access/authentication.ts";
+import { currentCaller, forgetTokens } from "../access/authentication.ts";
 import { auditEntry } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
 import type { Services } from "../services.ts";
@@ -30,6 +35,8 @@ import { MAX_ORGANIZATIONS, roleToChange, updateProfile } from "./users.ts";
 export interface Acting {
   organization: UserRow;
   caller: Caller;
+  /** Whether the person who acts has a second factor, or the session has proved it. */
+  hasFactor: boolean;
 }
 
 /**
@@ -45,17 +52,38 @@ export async function actFor(
 ): Promise<Acting> {
   const [current, found] = await Promise.all([
     currentCaller(services, caller),
-    findOrganization(services.db, username, caller.user_id),
+    findOrganization(services.db, username, caller.user_id, caller.maker || caller.user_id),
   ]);
   const acting = found && actingCaller(current, found.organization, found.role);
   if (!found || !acting) throw organizationNotFound(username);
+  // A token of the organization has been checked (services/access/authentication.ts).
+  const isOwn = caller.user_id === found.organization.id && !caller.is_session;
+  if (!isOwn) requireSecondFactor(found.organization, caller, found.has_factor);
   await requireAccountAccess(services, acting, `The organization '${username}'`, least);
   if (least !== "member") requireUnsuspended(found.organization);
-  return { organization: found.organization, caller: acting };
+  const { organization, has_factor } = found;
+  return { organization, caller: acting, hasFactor: meetsFactor(caller, has_factor) };
 }
 
 export const organizationNotFound = (username: string) =>
   notFound(`The organization '${username}'`, "Check its name, and that you are a member.");
+
+const meetsFactor = ({ is_session, proves_factor }: Caller, hasFactor: boolean): boolean =>
+  is_session ? proves_factor === true : hasFactor;
+
+/**
+ * Requires the second factor that an organization asks of its members: of a session that it began with one, of a
+ * token that its person has one.
+ * @throws ProblemError forbidden
+ */
+export function requireSecondFactor(
+  { username, requires_second_factor }: UserRow,
+  caller: Caller,
+  hasFactor: boolean,
+): void {
+  if (requires_second_factor && !meetsFactor(caller, hasFactor))
+    throw lacksSecondFactor(`The organization '${username}'`);
+}
 
 /** @throws ProblemError forbidden */
 export function requireUnsuspended(organization: UserRow): void {
@@ -181,10 +209,16 @@ export async function updateOrganization(
   services: Services,
   caller: Caller,
   username: string,
-  changes: UpdateUser,
+  changes: UpdateOrganization,
 ): Promise<Organization> {
   const acting = await actFor(services, caller, username, roleToChange(changes));
+  if (changes.requires_second_factor && !acting.hasFactor)
+    throw new ProblemError(
+      "forbidden",
+      "You need a second factor yourself before you require it. Add one at /account/security, and log in with it.",
+    );
   await updateProfile(services, acting.caller, changes);
+  if (changes.requires_second_factor !== undefined) forgetTokens();
   return readOrganization(services, caller, changes.username ?? username);
 }
 

@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { hasFullAccess } from "../../domain/accounts/access.ts";
 import { ROWS_OF } from "../../domain/accounts/write-rows.ts";
 import { conflict, notFound } from "../../errors/errors.ts";
-import type { OwnUser, Role } from "../../protocol/organization.ts";
+import type { OwnUser, Role, UpdateOrganization } from "../../protocol/organization.ts";
 import type { UpdateUser, User } from "../../protocol/user.ts";
 import { listOrganizations } from "../../storage/accounts/organizations.ts";
 import {
@@ -88,7 +88,7 @@ export const roleToChange = ({ username }: UpdateUser): Role =>
 export async function updateProfile(
   services: Services,
   caller: Caller,
-  changes: UpdateUser,
+  changes: UpdateOrganization,
 ): Promise<OwnUser> {
   if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
   const { db } = services;

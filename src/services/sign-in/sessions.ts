@@ -3,6 +3,7 @@
 import { parse, parseSigned, serializeSigned } from "hono/utils/cookie";
 import type { Role } from "../../protocol/organization.ts";
 import { listOrganizations } from "../../storage/accounts/organizations.ts";
+import { provesSecondFactor } from "../../storage/accounts/second-factors.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import type { Services } from "../services.ts";
 import { SESSION_SECONDS } from "./admission.ts";
@@ -30,6 +31,8 @@ export interface Session {
   organizations: Membership[];
   /** Cookies to set: using a session extends it. */
   cookies: string[];
+  /** Whether the session began with a second factor. */
+  proves_factor: boolean;
 }
 
 /** @returns undefined without a valid session */
@@ -62,6 +65,7 @@ export async function findSession(
     user,
     organizations,
     cookies: answered.getSetCookie(),
+    proves_factor: provesSecondFactor(session.begunWith ?? null),
   };
 }
 

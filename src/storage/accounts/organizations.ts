@@ -7,6 +7,7 @@ import { type Database, failedOn } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { members, organizationInvitations, tokens, users } from "../schema/index.ts";
 import { isCurrent } from "./current-members.ts";
+import { hasSecondFactor } from "./second-factors.ts";
 
 /** Members per organization. */
 export const MAX_MEMBERS = 1_000;
@@ -41,10 +42,22 @@ export async function insertOrganization(
 
 export const isOverLimit = (error: unknown): boolean => failedOn(error, "NOT NULL", "users.name");
 
-/** Finds an organization by its username, and the role that a person has in it. Null: none. */
-export const findOrganization = (db: Database, username: string, userId: string) =>
+/**
+ * Finds an organization by its username, and the role that a person has in it. Null: none.
+ * @param maker the person whose second factor is looked up
+ */
+export const findOrganization = (
+  db: Database,
+  username: string,
+  userId: string,
+  maker: string = userId,
+) =>
   db
-    .select({ organization: users, role: members.role })
+    .select({
+      organization: users,
+      role: members.role,
+      has_factor: hasSecondFactor(sql`${maker}`).as("has_factor"),
+    })
     .from(users)
     .leftJoin(
       members,

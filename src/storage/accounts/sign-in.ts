@@ -22,6 +22,7 @@ import {
   isJoinable,
   type InvitationRow as OrganizationInvitationRow,
 } from "./organizations.ts";
+import { provesSecondFactor } from "./second-factors.ts";
 
 export type InvitationRow = typeof invitations.$inferSelect;
 
@@ -369,15 +370,18 @@ export async function deleteSession(db: Database, loginId: string, id: string): 
   return deleted.length > 0;
 }
 
-/** Finds what a session may do in an account, the person's own or an organization of theirs. */
+/** Finds what a session may do in an account, the person's own or an organization of theirs. Undefined: nothing. */
 export async function findSessionPrincipal(db: Database, id: string, accountId: string) {
   const row = await db
     .select({
       person: sessions.userId,
       role: sql<Role | null>`iif(${sessions.userId} = ${accountId}, 'owner', ${members.role})`,
+      requires_second_factor: users.requires_second_factor,
+      begun_with: sessions.begunWith,
       expires_at: sessions.expiresAt,
     })
     .from(sessions)
+    .leftJoin(users, eq(users.id, accountId))
     .leftJoin(
       members,
       and(
@@ -389,6 +393,7 @@ export async function findSessionPrincipal(db: Database, id: string, accountId: 
     .where(and(eq(sessions.id, id), gt(sessions.expiresAt, new Date())))
     .get();
   if (!row || row.role === null) return undefined;
+  if (row.requires_second_factor && !provesSecondFactor(row.begun_with)) return undefined;
   const { person, role, expires_at } = row;
   return {
     token_id: id,

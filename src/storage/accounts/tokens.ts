@@ -1,4 +1,15 @@
-import { and, eq, getTableColumns, isNotNull, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  eq,
+  getTableColumns,
+  isNotNull,
+  isNull,
+  lt,
+  not,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { Role } from "../../protocol/organization.ts";
@@ -8,6 +19,7 @@ import { type Keyset, range } from "../keyset.ts";
 import { members, models, runnerTokens, tokens, users } from "../schema/index.ts";
 import { type StorageQuota, writeWithinQuota } from "./account-bytes.ts";
 import { isCurrent } from "./current-members.ts";
+import { hasSecondFactor } from "./second-factors.ts";
 import { isSeenBy } from "./visible-models.ts";
 
 /**
@@ -55,6 +67,12 @@ const roleNow = sql<Role>`coalesce(${tokens.service_role},
 
 const suspendedAt = sql<number | null>`coalesce(${users.suspended_at}, ${person.suspended_at})`;
 
+/** Whether the maker lacks the second factor that the organization asks of its members. */
+const lacksFactor = sql<boolean>`(${users.requires_second_factor} AND ${tokens.made_by} IS NOT NULL
+  AND ${tokens.service_role} IS NULL AND NOT ${hasSecondFactor(sql`${tokens.made_by}`)})`.mapWith(
+  Boolean,
+);
+
 /** Selects tokens with what they may do now. */
 const selectTokens = (db: Database) =>
   db
@@ -72,6 +90,7 @@ const selectTokens = (db: Database) =>
       suspended_at: suspendedAt.as("suspended_at"),
       account_object: users.account_object,
       operator_since: users.operator_since,
+      lacks_factor: lacksFactor.as("lacks_factor"),
     })
     .from(tokens)
     .innerJoin(users, eq(users.id, tokens.user_id))
@@ -91,10 +110,13 @@ export const selectToken = (db: Database, hash: string) =>
 
 export const findToken = (db: Database, hash: string) => selectToken(db, hash).get();
 
-/** Finds the principal of a token. Undefined if it is revoked, or if its account or maker is suspended. */
+/**
+ * Finds the principal of a token. Undefined if it is revoked, if its account or maker is suspended, or if its
+ * maker lacks a required second factor.
+ */
 export const findTokenById = (db: Database, id: string) =>
   selectTokens(db)
-    .where(and(eq(tokens.id, id), isNull(suspendedAt), isNotNull(roleNow)))
+    .where(and(eq(tokens.id, id), isNull(suspendedAt), isNotNull(roleNow), not(lacksFactor)))
     .get();
 
 /** The id of a token's user, for other statements of the batch: NULL if there is no such token. */
@@ -103,14 +125,14 @@ export const userOfToken = (hash: string) =>
 
 /**
  * Finds when a token or session expires. Undefined if there is none with this id, or the token's maker is
- * suspended or no longer a member.
+ * suspended, no longer a member or without a required second factor.
  */
 export async function findTokenOrSession(
   db: Database,
   id: string,
 ): Promise<{ expires_at: number | null } | undefined> {
   const token = selectTokens(db).where(
-    and(eq(tokens.id, id), isNull(person.suspended_at), isNotNull(roleNow)),
+    and(eq(tokens.id, id), isNull(person.suspended_at), isNotNull(roleNow), not(lacksFactor)),
   );
   const session = sql`SELECT expires_at FROM sessions WHERE id = ${id}`;
   return (await token.get()) ?? (await db.all<{ expires_at: number }>(session))[0];

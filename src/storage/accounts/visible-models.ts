@@ -4,10 +4,11 @@ import type { ShareLevel } from "../../protocol/organization.ts";
 import type { Database } from "../database.ts";
 import { collaborators, members, models } from "../schema/index.ts";
 import { isCurrent } from "./current-members.ts";
+import { lacksFactorOf } from "./second-factors.ts";
 
 /**
  * The level of an account for models of other accounts, as a column of a query of `models`: by a share, or as
- * a person in the organization that owns the model. A suspended owner's private models are nobody's.
+ * a person in the organization that owns the model, with the second factor that it requires. A suspended owner's private models are nobody's.
  */
 export const levelOf = (viewerId: string | SQL | undefined) =>
   viewerId === undefined
@@ -18,7 +19,8 @@ export const levelOf = (viewerId: string | SQL | undefined) =>
   NULL, coalesce(
     (SELECT level FROM ${collaborators} WHERE model_id = ${models.id} AND account_id = ${viewerId}),
     (SELECT 'run' FROM ${members}
-      WHERE organization_id = ${models.owner_id} AND user_id = ${viewerId} AND ${isCurrent()})))`;
+      WHERE organization_id = ${models.owner_id} AND user_id = ${viewerId} AND ${isCurrent()}
+        AND NOT ${lacksFactorOf(sql`organization_id`, sql`members.user_id`)})))`;
 
 /**
  * Whether a user may see the model. The query checks this itself, so that hidden models take as long as

@@ -22,6 +22,8 @@ export const users = sqliteTable(
     company: text().notNull().default(""),
     /** When the user became an operator. Null: the account is none. */
     operator_since: integer(),
+    /** Whether members of an organization need a second factor. */
+    requires_second_factor: integer({ mode: "boolean" }).notNull().default(false),
     suspended_at: integer(),
     /** When an operator's recovery link set a new password, until the user dismisses the notice. */
     recovered_at: integer(),

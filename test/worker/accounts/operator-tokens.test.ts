@@ -5,7 +5,7 @@ import { newToken, sha256 } from "../../../src/domain/accounts/token.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
 import { Client, type Refusal } from "../support/client.ts";
-import { newOrganization } from "../support/organizations.ts";
+import { newOrganization, setRole } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newClient, newOperatorUser, newUser, operator, unique } from "../support/world.ts";
 
@@ -75,7 +75,7 @@ describe("a token with the scope operator", () => {
         `UPDATE tokens SET hash = ?, scopes = '["operator"]', made_by = ?, service_role = ? WHERE id = ?`,
         ...[await sha256(token), maker, role, id],
       );
-      await run("INSERT OR IGNORE INTO members VALUES (?, ?, 'owner', 0)", user_id, person.user_id);
+      await setRole({ user_id }, person, "owner");
       expect((await create(new Client(token))).status).toBe(403);
     }
   });

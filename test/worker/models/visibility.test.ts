@@ -23,7 +23,13 @@ import {
 import { insertExample } from "../support/examples.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
-import { lapse, newOrganization, setRole, setShare } from "../support/organizations.ts";
+import {
+  lapse,
+  newOrganization,
+  requireFactor,
+  setRole,
+  setShare,
+} from "../support/organizations.ts";
 import { sweep } from "../support/queues.ts";
 import { statusFor } from "../support/role-rules.ts";
 import { FakeRunner } from "../support/runner.ts";
@@ -62,6 +68,7 @@ type TokenOfOrganization =
   | `the ${Role}'s token`
   | "a service token"
   | "a removed member's token"
+  | "the token of a member without the required second factor"
   | "an OIDC member's token whose group is gone";
 
 const CASES: Case[] = (["private", "public", "restricted"] as const)
@@ -101,6 +108,12 @@ const IN_ORGANIZATION: Case[] = [
     // A service token acts for nobody who could have a token.
     expected: (endpoint, key) =>
       /^POST .*\/tokens$/.test(key) ? 403 : statusFor("developer", key, endpoint),
+  },
+  {
+    visibility: "private",
+    caller: "the token of a member without the required second factor",
+    role: "owner",
+    expected: (_, key) => (key.includes("/parts/") ? 200 : 403),
   },
   {
     ...{ visibility: "private", caller: "a removed member's token", role: "owner" },
@@ -152,6 +165,8 @@ test.each([...CASES, ...SHARED, ...IN_ORGANIZATION])(
     const service = role && (await owning?.service(role));
     if (owning && acting && caller === "a removed member's token")
       await setRole(owning, acting, undefined);
+    if (owning && caller === "the token of a member without the required second factor")
+      await requireFactor(owning);
     if (owning && acting && caller === "an OIDC member's token whose group is gone")
       await lapse(owning, acting);
     const clientFor = async ({ scopes }: EndpointAccess): Promise<Client> => {

@@ -211,6 +211,13 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     role: "admin",
     parameters: newOrganizationInvitation,
   },
+  // The owner of the table has no second factor.
+  "POST /organizations/:organization/second-factor": {
+    ...ownOrganization,
+    role: "admin",
+    status: 403,
+    form: () => ({ required: "yes" }),
+  },
   "GET /organizations/:organization/tokens": ownOrganization,
   "POST /organizations/:organization/tokens": {
     ...ownOrganization,

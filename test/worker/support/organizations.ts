@@ -108,3 +108,24 @@ export const unshare = (by: Client, model: string, { username }: Named) =>
 
 export const listed = async (by: Client, model: string) =>
   (await by.ok<Page<Collaborator>>("GET", pathOf(model))).items;
+
+/** Makes an organization require a second factor of its members. */
+export async function requireFactor({ user_id }: Account): Promise<void> {
+  await run("UPDATE users SET requires_second_factor = 1 WHERE id = ?", user_id);
+  forgetTokens();
+}
+
+/** Gives a person a login with a passkey, as a second factor. */
+export async function addPasskey({ user_id }: Account): Promise<void> {
+  await run(
+    `INSERT OR IGNORE INTO logins (id, name, email, email_verified, created_at, updated_at)
+      VALUES (?1, '', ?1 || '@a.test', 1, 0, 0)`,
+    user_id,
+  );
+  await run(
+    `INSERT INTO passkeys (id, user_id, public_key, credential_id, counter, device_type, backed_up)
+      VALUES (?1, ?2, '', ?1, 0, '', 0)`,
+    crypto.randomUUID(),
+    user_id,
+  );
+}
