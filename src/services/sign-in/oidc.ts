@@ -5,7 +5,11 @@ import { logger } from "../../log.ts";
 import { OIDC } from "../../protocol/oidc.ts";
 import { ROLES, type Role } from "../../protocol/organization.ts";
 import { findOrganizations, setGroupMemberships } from "../../storage/accounts/group-members.ts";
-import { deleteIdentities, findIdentity, recordIdentity } from "../../storage/accounts/sign-in.ts";
+import {
+  deleteIdentities,
+  findIdentity,
+  recordIdentity,
+} from "../../storage/accounts/identities.ts";
 import { findUser } from "../../storage/accounts/users.ts";
 import { forgetTokens } from "../access/authentication.ts";
 import { type MemberAction, memberEntry } from "../audit/people.ts";

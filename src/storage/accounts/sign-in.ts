@@ -2,14 +2,12 @@
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { EntryRow } from "../../domain/audit/entry.ts";
-import { OIDC } from "../../protocol/oidc.ts";
 import type { Role } from "../../protocol/organization.ts";
 import { changeRecorded, insertEntry } from "../audit/entries.ts";
 import { type Database, runBatch } from "../database.ts";
 import { deviceLogins, invitations, members, signUpAttempts, users } from "../schema/index.ts";
 import {
   credentials,
-  type Identity,
   logins,
   passkeys,
   sessions,
@@ -17,6 +15,7 @@ import {
   verifications,
 } from "../schema/sign-in.ts";
 import { isCurrent } from "./current-members.ts";
+import { deleteIdentities } from "./identities.ts";
 import {
   accepting,
   isJoinable,
@@ -284,44 +283,6 @@ export async function findSignInMethods(db: Database, loginId: string) {
     places,
   };
 }
-
-/**
- * Stores what an OpenID Connect provider says of a person.
- * @returns the login of the person; undefined if no login has this identity
- */
-export async function recordIdentity(
-  db: Database,
-  accountId: string,
-  identity: Identity,
-): Promise<string | undefined> {
-  const [row] = await db
-    .update(credentials)
-    .set({ identity })
-    .where(and(eq(credentials.providerId, OIDC), eq(credentials.accountId, accountId)))
-    .returning({ userId: credentials.userId });
-  return row?.userId;
-}
-
-/** Finds what an OpenID Connect provider said of a person at their last login with it. */
-export const findIdentity = async (
-  db: Database,
-  loginId: string,
-): Promise<Identity | undefined> => {
-  const row = await db
-    .select({ identity: credentials.identity })
-    .from(credentials)
-    .where(and(eq(credentials.userId, loginId), eq(credentials.providerId, OIDC)))
-    .orderBy(sql`identity ->> 'at' DESC`)
-    .limit(1)
-    .get();
-  return row?.identity ?? undefined;
-};
-
-/** Removes a login's identities at OpenID Connect providers. */
-export const deleteIdentities = (db: Database, loginId: string) =>
-  db
-    .delete(credentials)
-    .where(and(eq(credentials.userId, loginId), eq(credentials.providerId, OIDC)));
 
 /** Lists authenticator apps that another key than the current one has encrypted. @param mark of the current key */
 export const listTwoFactorsNotEncryptedWith = (db: Database, mark: string, limit: number) =>
