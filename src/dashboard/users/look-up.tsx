@@ -190,12 +190,12 @@ async function answer(c: PageContext, id: string, username: string): Promise<Ans
     if (!searched.found) return { searched };
     const prediction = searched.found;
     const owner = ownerName(prediction.account);
-    const explanation = await explainOfUser(services, owner, id);
+    const explanation = await explainOfUser(services, owner, id, true);
     return { searched, found: { prediction, username: owner, explanation } };
   }
   try {
     const prediction = await lookUp(services, username, id, origin);
-    const explanation = await explainOfUser(services, username, id);
+    const explanation = await explainOfUser(services, username, id, true);
     return { found: { prediction, username, explanation } };
   } catch (error) {
     if (error instanceof ProblemError && error.code === "not_found")

@@ -90,7 +90,8 @@ export function senderOf({ token_id, token_name, user_id, maker, is_session }: C
 }
 
 /**
- * Records a read by an operator, or of a whole account, before its response.
+ * Records a read by an operator, or of a whole account, before its response; also a change that is no write to
+ * D1, before it is made.
  * @throws ProblemError unavailable
  */
 export async function recordRead({ db }: Services, recorded: Recorded): Promise<void> {

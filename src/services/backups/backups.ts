@@ -11,9 +11,10 @@ import {
   putPart,
 } from "../../storage/backups/bucket.ts";
 import { findLastRun } from "../../storage/backups/runs.ts";
+import { recordRead } from "../audit/record.ts";
 import type { Services } from "../services.ts";
 import { type BackupRun, beginBackup, isBackup } from "./make-backup.ts";
-import { hasKey, openManifest, readable, readManifest, requireKey } from "./manifest.ts";
+import { hasKey, ofBackup, openManifest, readable, readManifest, requireKey } from "./manifest.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -55,7 +56,11 @@ export async function readStoredPart(
   number: number,
 ): Promise<Bytes> {
   const { BACKUPS } = services.env;
-  if (number === 0) return required(await getManifest(BACKUPS, id), id, number);
+  if (number === 0) {
+    const sealed = required(await getManifest(BACKUPS, id), id, number);
+    await recordRead(services, { action: "backup.read", ...ofBackup(id) });
+    return sealed;
+  }
   const entry = (await readManifest(services, id)).parts[number - 1];
   return required(entry && (await getPart(BACKUPS, id, number, entry)), id, number);
 }

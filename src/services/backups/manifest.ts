@@ -15,6 +15,12 @@ export const COLUMNS: Manifest["columns"] = Object.fromEntries([
   ...ACCOUNT_TABLE_NAMES.map((name) => [`account.${name}`, ACCOUNT_TABLES[name].columns]),
 ]);
 
+/** The account and the target of an entry of the audit log about a backup. */
+export const ofBackup = (id: string) => ({
+  account_id: null,
+  targets: [{ type: "backup", id, name: id }],
+});
+
 /** @throws ProblemError not_found, conflict when it cannot be read */
 export async function readManifest({ env, settings }: Services, id: string): Promise<Manifest> {
   const sealed = await getManifest(env.BACKUPS, id);

@@ -17,6 +17,7 @@ import {
   type StoredRow,
 } from "../../protocol/backup.ts";
 import { setAccountObject } from "../../storage/accounts/users.ts";
+import { insertEntry } from "../../storage/audit/entries.ts";
 import { getPart, missingParts } from "../../storage/backups/bucket.ts";
 import { checkRows, deleteSeeds, insertRows, isEmpty, keyOf } from "../../storage/backups/rows.ts";
 import { addPart, beginRun, endRun, findLastRun, type RunRow } from "../../storage/backups/runs.ts";
@@ -27,8 +28,9 @@ import {
   findVariablesNotEncryptedWith,
 } from "../../storage/encrypted.ts";
 import { rememberAccountObject } from "../access/accounts.ts";
+import { auditEntry } from "../audit/record.ts";
 import type { Services } from "../services.ts";
-import { readable, readManifest, requireKey, requireSameTables } from "./manifest.ts";
+import { ofBackup, readable, readManifest, requireKey, requireSameTables } from "./manifest.ts";
 
 const MAX = 1_000;
 
@@ -132,7 +134,8 @@ async function beginRestore(services: Services, manifest: Manifest): Promise<Res
     examples: [],
   };
   const run = { id: manifest.id, started_at: Date.now(), ended_at: null, progress };
-  await beginRun(db, run, deleteSeeds(db));
+  const entry = auditEntry({ action: "backup.restored", ...ofBackup(manifest.id) });
+  await beginRun(db, run, [...deleteSeeds(db), insertEntry(db, entry)]);
   return run;
 }
 

@@ -7,8 +7,10 @@ import {
   listCategories as categoriesOf,
   deleteCategory as deleteRow,
   findCategories,
+  findCategory,
   saveCategory,
 } from "../../storage/models/categories.ts";
+import { auditEntry } from "../audit/record.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
@@ -31,7 +33,14 @@ export async function putCategory(
   request: { name: string; description: string },
 ): Promise<Category> {
   const row = { slug, ...request, created_at: Date.now() };
-  await saveCategory(db, row);
+  const before = await findCategory(db, slug);
+  const entry = auditEntry({
+    action: before ? "category.updated" : "category.created",
+    ...ofCategory(slug),
+    ...(before && { before }),
+    after: request,
+  });
+  await saveCategory(db, row, entry);
   return present.category(row);
 }
 
@@ -49,5 +58,11 @@ export async function unknownCategories(
 
 /** Deletes a category, also from its models. @throws ProblemError not_found */
 export async function deleteCategory({ db }: Services, slug: string): Promise<void> {
-  if (!(await deleteRow(db, slug))) throw notFound(`The category '${slug}'`);
+  const entry = auditEntry({ action: "category.deleted", ...ofCategory(slug) });
+  if (!(await deleteRow(db, slug, entry))) throw notFound(`The category '${slug}'`);
 }
+
+const ofCategory = (slug: string) => ({
+  account_id: null,
+  targets: [{ type: "category", id: slug, name: slug }],
+});

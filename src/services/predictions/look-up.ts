@@ -10,6 +10,7 @@ import type { OperatorPrediction, PredictionSearch } from "../../protocol/operat
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { listReportedSince } from "../../storage/models/counts.ts";
 import { getUser } from "../access/accounts.ts";
+import { recordRead } from "../audit/record.ts";
 import { paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { AS_OPERATOR, explainFacts, explainRow } from "./explain.ts";
@@ -45,19 +46,25 @@ export async function lookUp(
   const row = await findRow(services, user.id, id);
   log(id, { user_id: user.id, found: row !== undefined });
   if (!row) throw notFound(`The prediction '${id}' of '${username}'`);
+  await recordView(services, id, user.id);
   return present(services, user, row, origin);
 }
 
-/** @throws ProblemError not_found */
+/**
+ * @param isRecorded whether this look-up is in the audit log already
+ * @throws ProblemError not_found
+ */
 export async function explainOfUser(
   services: Services,
   username: string,
   id: string,
+  isRecorded = false,
 ): Promise<Explanation> {
   const user = await getUser(services, username);
   const row = await findRow(services, user.id, id);
   log(id, { user_id: user.id, found: row !== undefined });
   if (!row) throw notFound(`The prediction '${id}' of '${username}'`);
+  if (!isRecorded) await recordView(services, id, user.id);
   const stub = predictionWithId(services.env, row.object_id);
   const facts = await stub?.runFacts();
   if (!stub || !facts) return explainRow(services, row);
@@ -73,6 +80,8 @@ export async function search(
   id: string,
   { url, cursor }: Search,
 ): Promise<PredictionSearch> {
+  // The first step is recorded for the deployment, and what is found for its account.
+  if (cursor === undefined) await recordView(services, id, null);
   const at = timeOfId(id);
   const { items, next_cursor, next_url } = await paginate(
     services,
@@ -93,6 +102,7 @@ export async function search(
   const { found, asked, unanswered } = await ask(services, [...accounts.values()], id);
   log(id, { ...(found && { user_id: found.user.id }), found: found !== undefined, asked });
   if (!found) return { found: null, asked, unanswered, next_cursor, next_url };
+  await recordView(services, id, found.user.id);
   const prediction = await present(services, found.user, found.row, new URL(url).origin);
   return { found: prediction, asked, unanswered, next_cursor: null, next_url: null };
 }
@@ -140,6 +150,13 @@ async function present(
   };
 }
 
-/** The log names no operator: all operators have one token. */
+const recordView = (services: Services, id: string, account_id: string | null) =>
+  recordRead(services, {
+    action: "prediction.viewed",
+    account_id,
+    targets: [{ type: "prediction", id, name: id }],
+  });
+
+/** The log of the Worker names no operator: the audit log does. */
 const log = (prediction_id: string, fields: { user_id?: string; found: boolean; asked?: number }) =>
   logger.info(1, "Prediction looked up by an operator", { prediction_id, ...fields });

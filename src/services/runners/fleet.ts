@@ -6,12 +6,14 @@ import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import { listHardware } from "../../storage/runners/hardware.ts";
 import { findPools } from "../../storage/runners/pools.ts";
 import {
-  deleteRunner,
   findRunner,
   findRunners,
   listNewestRunners,
+  type RunnerRow,
+  removeRunner as removeRow,
   listRunners as runnersOf,
 } from "../../storage/runners/runners.ts";
+import { auditEntry, recordRead } from "../audit/record.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
@@ -123,7 +125,10 @@ export async function drainRunner(
 ): Promise<RunnerState> {
   const { env, db } = services;
   const row = await findRunner(db, id);
-  const presence = row && (await runnerAt(env, id).setDraining(draining, by));
+  if (!row) throw unknownRunner(id);
+  const action = draining ? "runner.drained" : "runner.resumed";
+  await recordRead(services, { action, ...ofRunner(row) });
+  const presence = await runnerAt(env, id).setDraining(draining, by);
   if (!presence) throw unknownRunner(id);
   const pool = await findMadePool(services, presence.pool);
   if (await pool?.refreshRunner(id, !draining)) await reportForgiven(services, id, by);
@@ -158,8 +163,14 @@ export async function removeRunner(services: Services, id: string): Promise<void
     );
   await (await findMadePool(services, row.pool))?.refreshRunner(id, true);
   // The row is deleted last: if this fails, the runner is still listed and can be removed again.
-  await deleteRunner(db, id);
+  await removeRow(db, id, auditEntry({ action: "runner.removed", ...ofRunner(row) }));
   runnerCache.forget(id);
 }
+
+/** The account and the target of an entry of the audit log about a runner. */
+export const ofRunner = ({ id, name }: Pick<RunnerRow, "id" | "name">) => ({
+  account_id: null,
+  targets: [{ type: "runner", id, name }],
+});
 
 export const unknownRunner = (id: string) => notFound(`The runner '${id}'`);

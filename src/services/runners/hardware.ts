@@ -13,6 +13,7 @@ import {
   saveHardware,
 } from "../../storage/runners/hardware.ts";
 import { findPools } from "../../storage/runners/pools.ts";
+import { auditEntry } from "../audit/record.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetTargets } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
@@ -70,10 +71,21 @@ export async function putHardware(
   const location_hint = wanted === undefined ? (place?.location_hint ?? null) : wanted;
   const made_at = await placePool(services, pool, place, location_hint);
   const row = { identifier, pool, ...request, created_at: Date.now() };
-  const saved = await saveHardware(db, row, { location_hint, made_at });
+  const entry = auditEntry({
+    action: known ? "hardware.updated" : "hardware.created",
+    ...ofHardware(identifier),
+    ...(known && { before: known }),
+    after: { ...request, pool, location_hint },
+  });
+  const saved = await saveHardware(db, row, { location_hint, made_at }, entry);
   forgetTargets();
   return present.hardware(saved);
 }
+
+const ofHardware = (identifier: string) => ({
+  account_id: null,
+  targets: [{ type: "hardware", id: identifier, name: identifier }],
+});
 
 /** @throws ProblemError conflict when a class cannot stand in this pool */
 async function checkPool(
@@ -120,7 +132,8 @@ export async function deleteHardware({ db }: Services, identifier: string): Prom
     throw conflict(
       `'${identifier}' cannot be deleted: models without a hardware setting run on it.`,
     );
-  if (await deleteRow(db, identifier)) return;
+  const entry = auditEntry({ action: "hardware.deleted", ...ofHardware(identifier) });
+  if (await deleteRow(db, identifier, entry)) return;
   if (!(await findHardware(db, identifier))) throw notFound(`The hardware '${identifier}'`);
   throw conflict(
     `Models or versions use '${identifier}'. Change it in the models' settings; versions that use it must be deleted by their owners.`,

@@ -8,9 +8,10 @@ import type { RunnerState } from "../../protocol/fleet.ts";
 import type { RunnerEvent, RunnerHistory, RunnerLog } from "../../protocol/runner-log.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { findRunner } from "../../storage/runners/runners.ts";
+import { recordRead } from "../audit/record.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
-import { unknownRunner } from "./fleet.ts";
+import { ofRunner, unknownRunner } from "./fleet.ts";
 import { findMadePool } from "./pools.ts";
 import { ANSWER_MS } from "./runner-detail.ts";
 import { readStates } from "./runner-states.ts";
@@ -116,7 +117,9 @@ function presentEvent(
  * @throws ProblemError not_found
  */
 export async function askForRunnerLog(services: Services, id: string): Promise<void> {
-  const { pool } = await existing(services, id);
+  const row = await existing(services, id);
+  const { pool } = row;
+  await recordRead(services, { action: "runner.log_requested", ...ofRunner(row) });
   const stub = await findMadePool(services, pool);
   if (stub) await withTimeout(stub.askForLog(id), `pool ${pool}`, ASK_MS);
 }

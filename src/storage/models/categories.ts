@@ -1,4 +1,6 @@
 import { eq, inArray } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
+import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { categories, modelCategories } from "../schema/index.ts";
@@ -26,19 +28,28 @@ export const findCategories = (db: Database, slugs: string[]) =>
     .where(inArray(categories.slug, slugs))
     .all();
 
-export const saveCategory = (db: Database, row: CategoryRow) =>
-  db
-    .insert(categories)
-    .values(row)
-    .onConflictDoUpdate({
-      target: categories.slug,
-      set: { name: row.name, description: row.description },
-    });
+export const saveCategory = (db: Database, row: CategoryRow, entry: EntryRow) =>
+  changeRecorded(
+    db,
+    db
+      .insert(categories)
+      .values(row)
+      .onConflictDoUpdate({
+        target: categories.slug,
+        set: { name: row.name, description: row.description },
+      }),
+    entry,
+  );
 
-export async function deleteCategory(db: Database, slug: string): Promise<boolean> {
+export async function deleteCategory(
+  db: Database,
+  slug: string,
+  entry: EntryRow,
+): Promise<boolean> {
   const [, deleted] = await db.batch([
     db.delete(modelCategories).where(eq(modelCategories.category_slug, slug)),
     db.delete(categories).where(eq(categories.slug, slug)).returning({ slug: categories.slug }),
+    insertIfChanged(db, entry),
   ]);
   return deleted.length > 0;
 }

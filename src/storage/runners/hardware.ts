@@ -1,4 +1,6 @@
 import { and, eq, getTableColumns, gt, inArray, ne, or, sql } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
+import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { hardware, pools } from "../schema/index.ts";
@@ -66,13 +68,15 @@ export async function saveHardware(
   db: Database,
   { created_at, ...row }: typeof hardware.$inferInsert,
   pool: Omit<typeof pools.$inferInsert, "name">,
+  entry: EntryRow,
 ): Promise<HardwareRow> {
-  const [, , [saved]] = await db.batch([
+  const [, , , [saved]] = await db.batch([
     savePool(db, { ...pool, name: row.pool }),
     db
       .insert(hardware)
       .values({ ...row, created_at })
       .onConflictDoUpdate({ target: hardware.identifier, set: row }),
+    insertIfChanged(db, entry),
     withPool(db).where(eq(hardware.identifier, row.identifier)),
   ]);
   if (!saved) throw new Error(`hardware ${row.identifier} was not saved`);
@@ -80,8 +84,12 @@ export async function saveHardware(
 }
 
 /** Deletes a class unless a model or a version uses it. @returns whether it was deleted */
-export async function deleteHardware(db: Database, identifier: string): Promise<boolean> {
-  const deleted = await db
+export async function deleteHardware(
+  db: Database,
+  identifier: string,
+  entry: EntryRow,
+): Promise<boolean> {
+  const deleting = db
     .delete(hardware)
     .where(
       and(
@@ -92,5 +100,6 @@ export async function deleteHardware(db: Database, identifier: string): Promise<
       ),
     )
     .returning({ identifier: hardware.identifier });
+  const deleted = await changeRecorded(db, deleting, entry);
   return deleted.length > 0;
 }

@@ -10,6 +10,8 @@ import {
   notExists,
   sql,
 } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
+import { insertEntry } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { runners, runnerTokens } from "../schema/index.ts";
@@ -73,6 +75,10 @@ export const listRunnerIds = (db: Database, tokenId: string) =>
 
 export const deleteRunner = (db: Database, id: string) =>
   db.delete(runners).where(eq(runners.id, id));
+
+/** Deletes a runner that an operator removed. Its row may be gone already: it polls once more. */
+export const removeRunner = (db: Database, id: string, entry: EntryRow) =>
+  db.batch([deleteRunner(db, id), insertEntry(db, entry)]);
 
 export function listRunners(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([runners.id], "desc", keyset);
