@@ -70,7 +70,7 @@ test("hardware is recorded with its price before and after", async () => {
   ]);
 });
 
-test("what an operator does to a runner is recorded with their name, by a page and by the API", async () => {
+test("a runner that is drained, resumed or asked for its log is recorded with the operator’s name", async () => {
   const { runner } = await registered();
   const { visitor, username } = await newOperator();
   await visitor.look("/fleet");
