@@ -237,7 +237,7 @@ describe("removing a runner", () => {
   test("only the operator can remove runners, and only existing ones", async () => {
     const { runner } = await registered();
     const { client } = await newUser();
-    expect((await client.json("DELETE", `/v1/operator/runners/${runner.id}`)).status).toBe(401);
+    expect((await client.json("DELETE", `/v1/operator/runners/${runner.id}`)).status).toBe(403);
     expect((await remove(crypto.randomUUID())).status).toBe(404);
     expect((await remove("x")).status).toBe(422);
   });

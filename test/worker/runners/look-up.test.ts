@@ -182,7 +182,7 @@ describe("a look-up by the id alone", () => {
 test("look-ups are refused to users, and with misspelt parameters", async () => {
   const { world, id } = await ended();
   for (const path of [ofUser(world.username, id), ofAnybody(id)])
-    expect((await world.client.json("GET", path)).status).toBe(401);
+    expect((await world.client.json("GET", path)).status).toBe(403);
   expect((await operator.json("GET", `${ofAnybody(id)}?curser=a`)).status).toBe(422);
   expect((await operator.json("GET", ofAnybody("1"))).status).toBe(422);
 });
