@@ -51,7 +51,7 @@ export const authenticatorPages = pages()
   })
   .post(`${ADDRESS}/codes`, requireUser, async (c) => {
     const { done: codes, draft } = await confirmed(c, (password) =>
-      newRecoveryCodes(c.var.services, requestSource(c), password),
+      newRecoveryCodes(c.var.services, viewerOf(c).user.id, requestSource(c), password),
     );
     return show(c, draft ? { codes: draft } : {}, codes);
   })

@@ -12,6 +12,7 @@ import {
 } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
 import { authenticateOperatorToken } from "../../services/access/authentication.ts";
+import { countFailure } from "../../services/audit/sign-in.ts";
 import {
   type Admission,
   admissionOfNewUser,
@@ -234,10 +235,19 @@ export const signInPages = pages()
     const sent = c.req.raw.body ? { body: await c.req.arrayBuffer() } : {};
     const request = new Request(c.req.raw, sent);
     const { handler } = await getAuth(c.var.services, c.var.origin);
-    return c.req.path === OIDC_CALLBACK
-      ? answerCallback(c.var.services, () => handler(request))
-      : handler(request);
+    const response =
+      c.req.path === OIDC_CALLBACK
+        ? await answerCallback(c.var.services, () => handler(request))
+        : await handler(request);
+    if (isRefusal(c.req.path, response)) countFailure(c.var.services);
+    return response;
   });
+
+/** Whether better-auth refuses a login with a passkey, or returns from a provider with an error. */
+const isRefusal = (path: string, { status, headers }: Response): boolean =>
+  path.endsWith("/verify-authentication")
+    ? status >= 400
+    : /[?&]error=/.test(headers.get("location") ?? "");
 
 async function beginElsewhere(c: PageContext, provider: "github" | typeof OIDC) {
   await limitAttempts(c);

@@ -21,6 +21,7 @@ import {
   insertChain,
   listChainsSignedWithout,
   listEntries,
+  listFailedSignIns,
   listToMove,
   setChainKey,
 } from "../../storage/audit/entries.ts";
@@ -152,6 +153,15 @@ export async function* readTrail(
     from = { key: last, inclusive: false };
   }
 }
+
+const FAILED_DAYS = 30;
+
+/** Lists how many logins failed on each of the last days, the latest first, without days on which none did. */
+export const failedSignIns = ({ db }: Services): Promise<{ day: string; count: number }[]> =>
+  listFailedSignIns(db, dayOf(Date.now() - (FAILED_DAYS - 1) * DAY_MS));
+
+const DAY_MS = 86_400_000;
+const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 const MOVED = 200;
 /** How long a sweep moves entries, which comes every minute. */

@@ -10,6 +10,8 @@ import { betterAuth } from "better-auth/minimal";
 import { twoFactor } from "better-auth/plugins/two-factor";
 import { OIDC } from "../../protocol/oidc.ts";
 import { MAX_PASSWORD, MIN_PASSWORD } from "../../protocol/sign-in.ts";
+import { recordedDatabase } from "../../storage/audit/recorded-writes.ts";
+import { database } from "../../storage/database.ts";
 import {
   type BegunWith,
   credentials,
@@ -30,6 +32,13 @@ import {
   SESSION_SECONDS,
 } from "./admission.ts";
 import { oidcProvider } from "./oidc-provider.ts";
+import {
+  recordIdentity,
+  recordLogin,
+  recordLogout,
+  recordPasskey,
+  recordSecondFactor,
+} from "./recorded-logins.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -43,7 +52,8 @@ export interface AuthSecret {
 
 /** @param secrets newest first */
 export function makeAuth(services: Services, origin: string, secrets: AuthSecret[]) {
-  const { db, settings } = services;
+  const { settings } = services;
+  const db = database(recordedDatabase(services.env.DB));
   const secure = origin.startsWith("https:");
   return betterAuth({
     appName: "Auspex",
@@ -101,10 +111,17 @@ export function makeAuth(services: Services, origin: string, secrets: AuthSecret
     databaseHooks: {
       session: {
         create: {
-          before: async (_, context) => ({ data: { begunWith: begunWith(context) } }),
+          before: async ({ userId }, context) => {
+            const session = { id: crypto.randomUUID(), begunWith: begunWith(context) };
+            await recordLogin(services, { ...session, userId }, session.begunWith, context);
+            return { data: session };
+          },
         },
+        delete: { before: (session, context) => recordLogout(services, session, context) },
       },
+      account: { create: { before: (identity) => recordIdentity(services, identity) } },
       user: {
+        update: { before: (changes, context) => recordSecondFactor(services, changes, context) },
         create: {
           // A new user signing up with GitHub or OpenID Connect.
           before: async (user, context) => {
@@ -128,7 +145,17 @@ export function makeAuth(services: Services, origin: string, secrets: AuthSecret
       database: { generateId: "uuid" },
     },
     plugins: [
-      passkey({ rpName: "Auspex", rpID: new URL(origin).hostname, origin }),
+      passkey({
+        rpName: "Auspex",
+        rpID: new URL(origin).hostname,
+        origin,
+        registration: {
+          afterVerification: async ({ ctx, user, verification: { registrationInfo } }) => {
+            const passkey = { id: registrationInfo?.credential.id ?? "", userId: user.id };
+            await recordPasskey(services, passkey, ctx.body);
+          },
+        },
+      }),
       {
         id: OIDC,
         init: ({ socialProviders }) => ({

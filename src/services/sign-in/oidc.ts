@@ -11,8 +11,10 @@ import {
   recordIdentity,
 } from "../../storage/accounts/identities.ts";
 import { findUser } from "../../storage/accounts/users.ts";
+import { changeRecorded } from "../../storage/audit/entries.ts";
 import { forgetTokens } from "../access/authentication.ts";
 import { type MemberAction, memberEntry } from "../audit/people.ts";
+import { loginEntry } from "../audit/sign-in.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { requireRecentLogin } from "./admission.ts";
@@ -116,7 +118,9 @@ export async function unlinkIdentity(services: Services, session: Session): Prom
   if (!methods.providers.includes(OIDC)) throw notFound(`A link to ${name}`);
   if (isOnlyWay(services, methods))
     throw conflict(`${name} is your only way to log in. Add another one first.`);
-  await deleteIdentities(services.db, session.login.id);
+  const target = { type: "identity", id: "", name };
+  const entry = await loginEntry(services, "identity.unlinked", session.login.id, { target });
+  await changeRecorded(services.db, deleteIdentities(services.db, session.login.id), entry);
 }
 
 /** Whether somebody with a linked identity has no other way to log in. */

@@ -10,6 +10,9 @@ import {
   findSignInMethods,
   listRecoveries,
 } from "../../storage/accounts/sign-in.ts";
+import { recordNextWrite } from "../../storage/audit/recorded-writes.ts";
+import { credentials } from "../../storage/schema/sign-in.ts";
+import { loginEntry } from "../audit/sign-in.ts";
 import type { Services } from "../services.ts";
 import { getAuth, orRefusal } from "./auth-loader.ts";
 
@@ -35,6 +38,8 @@ export async function changePassword(
     newPassword: request.password,
     revokeOtherSessions: true,
   };
+  const entry = await loginEntry(services, "password.updated", userId);
+  recordNextWrite("update", credentials, entry);
   const { headers: answered } = await orRefusal(
     api.changePassword({ body, headers, returnHeaders: true }),
     () => invalid(["body", "current"], "Wrong password"),
@@ -48,16 +53,24 @@ export async function removePasskey(services: Services, userId: string, id: stri
   const { providers, passkeys } = await listSignInMethods(services, userId);
   if (providers.length === 0 && passkeys.length === 1)
     throw conflict("This passkey is your only login method. Add another passkey first.");
-  if (!(await deletePasskey(services.db, userId, id))) throw notFound("The passkey");
+  const found = passkeys.find((one) => one.id === id);
+  if (!found) throw notFound("The passkey");
+  const target = { type: "passkey", id: found.credential_id, name: found.name ?? "" };
+  const entry = await loginEntry(services, "passkey.deleted", userId, { target });
+  if (!(await deletePasskey(services.db, userId, id, entry))) throw notFound("The passkey");
 }
 
 /** @throws ProblemError not_found */
-export async function endSession({ db }: Services, userId: string, id: string): Promise<void> {
-  if (!(await deleteSession(db, userId, id))) throw notFound("The session");
+export async function endSession(services: Services, userId: string, id: string): Promise<void> {
+  const target = { type: "session", id, name: "" };
+  const entry = await loginEntry(services, "session.revoked", userId, { target });
+  if (!(await deleteSession(services.db, userId, id, entry))) throw notFound("The session");
 }
 
-export async function endSessions({ db }: Services, userId: string): Promise<void> {
-  await deleteSessions(db, userId);
+export async function endSessions(services: Services, userId: string): Promise<void> {
+  const target = { type: "session", id: "", name: "all" };
+  const entry = await loginEntry(services, "session.revoked", userId, { target });
+  await deleteSessions(services.db, userId, entry);
 }
 
 const MAX_RECOVERIES = 20;

@@ -3,6 +3,7 @@
 import { invalid } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { OIDC } from "../../protocol/oidc.ts";
+import { countFailure } from "../audit/sign-in.ts";
 import type { Services } from "../services.ts";
 import { requireRecentLogin } from "./admission.ts";
 import { getAuth, orRefusal } from "./auth-loader.ts";
@@ -21,7 +22,10 @@ export async function signInWithPassword(
   const { api } = await getAuth(services, origin);
   const { headers: answered, response } = await orRefusal(
     api.signInEmail({ body, headers, returnHeaders: true }),
-    () => new ProblemError("forbidden", "Wrong email or password."),
+    () => {
+      countFailure(services);
+      return new ProblemError("forbidden", "Wrong email or password.");
+    },
   );
   return { cookies: answered.getSetCookie(), needsCode: "twoFactorRedirect" in response };
 }

@@ -6,6 +6,9 @@ import {
   listTwoFactorsNotEncryptedWith,
   replaceTwoFactor,
 } from "../../storage/accounts/sign-in.ts";
+import { recordNextWrite } from "../../storage/audit/recorded-writes.ts";
+import { twoFactors } from "../../storage/schema/sign-in.ts";
+import { countFailure, loginEntry } from "../audit/sign-in.ts";
 import type { Services } from "../services.ts";
 import { authSecrets, encryptAgain, getAuth, orRefusal } from "./auth-loader.ts";
 
@@ -59,10 +62,13 @@ export async function confirmApp(
 /** Replaces the recovery codes. @throws ValidationFailure */
 export async function newRecoveryCodes(
   services: Services,
+  userId: string,
   { origin, headers }: Source,
   password: string,
 ): Promise<string[]> {
   const { api } = await getAuth(services, origin);
+  const entry = await loginEntry(services, "recovery_codes.created", userId);
+  recordNextWrite("update", twoFactors, entry);
   const { backupCodes } = await orRefusal(
     api.generateBackupCodes({ body: { password }, headers }),
     wrongPassword,
@@ -98,7 +104,10 @@ export async function signInWithCode(
   const isOfApp = /^\d{6}$/.test(code);
   const { headers: answered } = await orRefusal(
     isOfApp ? api.verifyTOTP(request) : api.verifyBackupCode(request),
-    refusedLogin,
+    (reason) => {
+      countFailure(services);
+      return refusedLogin(reason);
+    },
   );
   return answered.getSetCookie();
 }

@@ -258,7 +258,12 @@ export async function findSignInMethods(db: Database, loginId: string) {
       .from(credentials)
       .where(eq(credentials.userId, loginId)),
     db
-      .select({ id: passkeys.id, name: passkeys.name, created_at: passkeys.createdAt })
+      .select({
+        id: passkeys.id,
+        name: passkeys.name,
+        credential_id: passkeys.credentialID,
+        created_at: passkeys.createdAt,
+      })
       .from(passkeys)
       .where(eq(passkeys.userId, loginId)),
     db
@@ -314,20 +319,32 @@ export const replaceTwoFactor = (
     );
 
 /** @returns whether it existed */
-export async function deletePasskey(db: Database, loginId: string, id: string): Promise<boolean> {
-  const deleted = await db
+export async function deletePasskey(
+  db: Database,
+  loginId: string,
+  id: string,
+  entry: EntryRow,
+): Promise<boolean> {
+  const deleting = db
     .delete(passkeys)
     .where(and(eq(passkeys.id, id), eq(passkeys.userId, loginId)))
     .returning({ id: passkeys.id });
+  const deleted = await changeRecorded(db, deleting, entry);
   return deleted.length > 0;
 }
 
 /** @returns whether it existed */
-export async function deleteSession(db: Database, loginId: string, id: string): Promise<boolean> {
-  const deleted = await db
+export async function deleteSession(
+  db: Database,
+  loginId: string,
+  id: string,
+  entry: EntryRow,
+): Promise<boolean> {
+  const deleting = db
     .delete(sessions)
     .where(and(eq(sessions.id, id), eq(sessions.userId, loginId)))
     .returning({ id: sessions.id });
+  const deleted = await changeRecorded(db, deleting, entry);
   return deleted.length > 0;
 }
 
@@ -366,8 +383,8 @@ export async function findSessionPrincipal(db: Database, id: string, accountId: 
   };
 }
 
-export const deleteSessions = (db: Database, loginId: string) =>
-  db.delete(sessions).where(eq(sessions.userId, loginId));
+export const deleteSessions = (db: Database, loginId: string, entry: EntryRow) =>
+  changeRecorded(db, db.delete(sessions).where(eq(sessions.userId, loginId)), entry);
 
 export const deleteExpired = (db: Database, now: Date) =>
   db.batch([

@@ -134,11 +134,12 @@ export const listChainsSignedWithout = (db: Database, key_id: string, limit: num
 export const setChainKey = (db: Database, account_id: string, key_id: string) =>
   db.update(auditChains).set({ key_id }).where(eq(auditChains.account_id, account_id));
 
-export const countFailedSignIn = (db: Database, day: string) =>
-  db
+export async function countFailedSignIn(db: Database, day: string): Promise<void> {
+  await db
     .insert(failedSignIns)
     .values({ day, count: 1 })
     .onConflictDoUpdate({ target: failedSignIns.day, set: { count: sql`count + 1` } });
+}
 
 /** Lists the failed sign-ins of the last days, the latest first. */
 export const listFailedSignIns = (db: Database, since: string) =>

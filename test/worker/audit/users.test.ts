@@ -138,6 +138,7 @@ describe("operators", () => {
     expect(entries.map(({ action, actor: { type } }) => [action, type]).toSorted()).toEqual([
       ["operator.appointed", "operator_token"],
       ["user.created", "user"],
+      ["user.signed_in", "user"],
     ]);
     const wrong = { ...fields, operator_token: "wrong" };
     expect((await new Visitor().send("/set-up", wrong)).status).toBe(401);
