@@ -44,6 +44,12 @@ export class OidcServer {
     this.#server.closeAllConnections();
   }
 
+  /** Sends people back to these addresses only. */
+  redirectTo(uris: string[]): void {
+    this.#client.redirect_uris = uris;
+    this.#provider = this.#made();
+  }
+
   /** Signs with a new key. The one before stays published for the tokens that it has signed. */
   async rotate(): Promise<void> {
     const { privateKey } = await generateKeyPair("RS256", { extractable: true });

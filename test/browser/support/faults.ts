@@ -18,10 +18,11 @@ const BESIDE_REFUSAL = new RegExp(
 export class Faults {
   readonly #noted: string[] = [];
   readonly #expected: Refusal[] = [];
-  readonly #host: string;
+  readonly #hosts: Set<string>;
+  #isShutOut = false;
 
   constructor(context: BrowserContext, url: string) {
-    this.#host = new URL(url).host;
+    this.#hosts = new Set([new URL(url).host]);
     context.on("console", (message) => {
       if (message.type() !== "error" || BESIDE_REFUSAL.test(message.text())) return;
       this.#note(message.page(), `console: ${message.text()}`);
@@ -29,7 +30,7 @@ export class Faults {
     context.on("weberror", (error) => this.#note(error.page(), String(error.error().stack)));
     context.on("request", (request) => {
       const { protocol, host } = new URL(request.url());
-      const elsewhere = /^(?:http|ws)s?:$/.test(protocol) && host !== this.#host;
+      const elsewhere = /^(?:http|ws)s?:$/.test(protocol) && !this.#hosts.has(host);
       if (elsewhere) this.#noted.push(`a request to another host: ${request.url()}`);
     });
     context.on("requestfailed", (request) => {
@@ -39,6 +40,16 @@ export class Faults {
         this.#noted.push(`${why}: ${request.url()}`);
     });
     context.on("response", (response) => this.#answered(response));
+  }
+
+  /** Allows requests to another host: a login provider. */
+  allow(address: string): void {
+    this.#hosts.add(new URL(address).host);
+  }
+
+  /** Expects any number of 404 answers from here on. */
+  shutOut(): void {
+    this.#isShutOut = true;
   }
 
   /** Expects one such answer: it is no fault, and its absence is one. */
@@ -58,7 +69,7 @@ export class Faults {
   }
 
   #answered(response: Response): void {
-    if (response.status() < 400) return;
+    if (response.status() < 400 || (this.#isShutOut && response.status() === 404)) return;
     const { pathname } = new URL(response.url());
     const index = this.#expected.findIndex(
       ({ status, path }) =>

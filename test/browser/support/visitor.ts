@@ -136,6 +136,16 @@ export class Visitor {
     this.#faults.expect(status, path);
   }
 
+  /** Allows pages that lead to another host. */
+  goesTo(address: string): void {
+    this.#faults.allow(address);
+  }
+
+  /** Expects that the open page ends: it asks for what the user may not see any more. */
+  losesAccess(): void {
+    this.#faults.shutOut();
+  }
+
   /** Returns the cookies that sign another visitor in as the same user. */
   session(): Promise<Session> {
     return this.page.context().storageState();
