@@ -20,11 +20,13 @@ interface Props {
   values: AuditValues;
   page: Page<AuditEvent>;
   verification: AuditVerification | undefined;
+  /** Failed logins by day, the latest first. Only operators see them. */
+  failures: { day: string; count: number }[];
   /** The address of the export with this filter. */
   exported: string;
 }
 
-export const AuditPage = ({ address, values, page, verification, exported }: Props) => (
+export const AuditPage = ({ address, values, page, verification, failures, exported }: Props) => (
   <>
     <h1>Audit log</h1>
     {address === "/account/audit" && <AccountTabs current={address} />}
@@ -47,6 +49,7 @@ export const AuditPage = ({ address, values, page, verification, exported }: Pro
       <Entries entries={page.items} isOfAll={address === "/audit"} />
     )}
     <Pager previous={page.previous_url} next={page.next_url} />
+    {failures.length > 0 && <Failures failures={failures} />}
     <p class="bar">
       <a href={exported} download>
         Export as JSON Lines
@@ -66,6 +69,26 @@ const Verified = ({
       ? `Verified: none of the ${entries} entries was changed or removed.${pending > 0 ? ` ${pending} more are added within a minute.` : ""}`
       : `The log was tampered with. ${problem} Tell the operators of this deployment.`}
   </p>
+);
+
+const Failures = ({ failures }: Pick<Props, "failures">) => (
+  <details>
+    <summary>Failed logins of the last 30 days</summary>
+    <Table
+      class="stacked"
+      aria-label="Failed logins"
+      columns={["Day", { name: "Failed", is: "number" }]}
+    >
+      {failures.map(({ day, count }) => (
+        <tr>
+          <td data-label="Day">{day}</td>
+          <td class="number" data-label="Failed">
+            {count}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  </details>
 );
 
 /** The actions by what they are about. */

@@ -7,6 +7,7 @@ import { recordRead } from "../../services/audit/record.ts";
 import {
   accountIdOf,
   exportTrail,
+  failedSignIns,
   listTrail,
   type Trail,
   verifyTrail,
@@ -54,9 +55,10 @@ async function show(c: PageContext, trail: Trail) {
   const url = new URL(c.req.url);
   url.searchParams.delete("verify");
   const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: url.href };
-  const [page, verification] = await Promise.all([
+  const [page, verification, failures] = await Promise.all([
     listTrail(services, trail, { ...filterOf(values), account_id }, request),
     c.req.query("verify") === undefined ? undefined : verifyTrail(services, trail),
+    trail === "deployment" ? failedSignIns(services) : [],
   ]);
   const address = trail === "deployment" ? DEPLOYMENT : ACCOUNT;
   return c.render(
@@ -65,6 +67,7 @@ async function show(c: PageContext, trail: Trail) {
       values={values}
       page={page}
       verification={verification}
+      failures={failures}
       exported={`${address}/export${url.search}`}
     />,
     { title: "Audit log" },
