@@ -32,18 +32,29 @@ export function following(before: ChainPlace, row: EntryRow): ChainPlace {
   return { sequence, hash: hex(hash(bytesOf(content)).slice()) };
 }
 
+/** A chain is signed at its newest entry, and at the last one that was deleted for its age. */
+export type SignedEnd = "head" | "base";
+
 /**
+ * @param end a signature of the head is of no use as one of the base, after which alone entries are checked
  * @param chain the account of the chain: a signature is of no use in another
  * @param key 32 bytes that are derived from SECRET_KEY
  */
-export const sign = (key: Uint8Array, chain: string, { sequence, hash }: ChainPlace): string =>
-  hex(hmac(SHA256, key, bytesOf(JSON.stringify(["audit", chain, sequence, hash]))).slice());
+export const sign = (
+  key: Uint8Array,
+  chain: string,
+  end: SignedEnd,
+  { sequence, hash }: ChainPlace,
+): string =>
+  hex(hmac(SHA256, key, bytesOf(JSON.stringify(["audit", chain, end, sequence, hash]))).slice());
 
 /** Whether one of the keys signed the place, checked in constant time. */
 export const isSigned = (
   keys: readonly Uint8Array[],
   chain: string,
+  end: SignedEnd,
   { signature, ...place }: SignedPlace,
-): boolean => keys.some((key) => equal(bytesOfHex(sign(key, chain, place)), bytesOfHex(signature)));
+): boolean =>
+  keys.some((key) => equal(bytesOfHex(sign(key, chain, end, place)), bytesOfHex(signature)));
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);

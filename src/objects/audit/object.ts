@@ -11,6 +11,7 @@ import {
   type ChainPlace,
   following,
   isSigned,
+  type SignedEnd,
   type SignedPlace,
   sign,
 } from "../../domain/audit/chain.ts";
@@ -84,7 +85,7 @@ export class AuditObject extends DurableObject<Bindings> {
           .all();
         if (added.length > 0) place = next;
       }
-      this.#sign("head", place, keys);
+      this.#sign("head", chain, place, keys);
     });
     const oldest = this.#oldest();
     if (oldest && (await storage.getAlarm()) === null)
@@ -120,9 +121,10 @@ export class AuditObject extends DurableObject<Bindings> {
 
   /**
    * Checks a part of the chain.
+   * @param chain the account whose chain it should be
    * @param from where the last step ended. Null: the beginning
    */
-  async verify(from: ChainPlace | null): Promise<Verified> {
+  async verify(chain: string, from: ChainPlace | null): Promise<Verified> {
     const keys = await this.#signingKeys();
     const head = this.#head();
     const found = (problem: string | null, rest: Partial<Verified> = {}): Verified => ({
@@ -133,7 +135,7 @@ export class AuditObject extends DurableObject<Bindings> {
     if (!from) {
       for (const name of ["head", "base"] as const) {
         const signed = this.ctx.storage.kv.get<SignedPlace>(name);
-        if (signed && !isSigned(keys, this.#chain, signed))
+        if (signed && !isSigned(keys, chain, name, signed))
           return found(
             `The ${name === "head" ? "end" : "beginning"} of the chain is not signed with a key of SECRET_KEY.`,
           );
@@ -161,7 +163,8 @@ export class AuditObject extends DurableObject<Bindings> {
     const keys = await this.#signingKeys();
     for (const name of ["head", "base"] as const) {
       const signed = this.ctx.storage.kv.get<SignedPlace>(name);
-      if (signed && isSigned(keys, this.#chain, signed)) this.#sign(name, signed, keys);
+      if (signed && isSigned(keys, this.#chain, name, signed))
+        this.#sign(name, this.#chain, signed, keys);
     }
   }
 
@@ -175,7 +178,7 @@ export class AuditObject extends DurableObject<Bindings> {
       const young = rows.findIndex(({ occurred_at }) => this.#endOf(occurred_at) > now);
       const last = young < 0 ? rows.at(-1) : rows[young - 1];
       if (!last) return false;
-      this.#sign("base", last, keys);
+      this.#sign("base", this.#chain, last, keys);
       storage.sql.exec("DELETE FROM audit_entries WHERE sequence <= ?", last.sequence);
       return young < 0 && rows.length === DELETE_STEP;
     });
@@ -199,9 +202,9 @@ export class AuditObject extends DurableObject<Bindings> {
     return this.ctx.storage.kv.get<SignedPlace>("base") ?? CHAIN_START;
   }
 
-  #sign(name: "head" | "base", { sequence, hash }: ChainPlace, [key]: Uint8Array[]): void {
+  #sign(name: SignedEnd, chain: string, { sequence, hash }: ChainPlace, [key]: Uint8Array[]): void {
     const place = { sequence, hash };
-    const signature = key ? sign(key, this.#chain, place) : "";
+    const signature = key ? sign(key, chain, name, place) : "";
     this.ctx.storage.kv.put(name, { ...place, signature } satisfies SignedPlace);
   }
 

@@ -86,9 +86,12 @@ async function findEntries(
 }
 
 async function chainOf({ db, env }: Services, trail: Trail) {
-  const chain = await findChain(db, trail === "deployment" ? DEPLOYMENT : trail.account_id);
+  const chain = await findChain(db, chainName(trail));
   return chain && auditAt(env, chain.object_id);
 }
+
+const chainName = (trail: Trail): string =>
+  trail === "deployment" ? DEPLOYMENT : trail.account_id;
 
 /**
  * Returns the id of an account by its username or id: deleted accounts have no username.
@@ -103,16 +106,14 @@ export async function accountIdOf({ db }: Services, account: string | undefined)
 
 /** Checks the whole chain, some thousand entries at a time. */
 export async function verifyTrail(services: Services, trail: Trail): Promise<AuditVerification> {
-  const pending = await countEntries(
-    services.db,
-    trail === "deployment" ? undefined : trail.account_id,
-  );
+  const name = chainName(trail);
+  const pending = await countEntries(services.db, name === DEPLOYMENT ? undefined : name);
   const chain = await chainOf(services, trail);
   if (!chain) return { valid: true, entries: 0, pending, head: null, problem: null };
   let entries = 0;
   let from: ChainPlace | null = null;
   for (;;) {
-    const { checked, next, head, problem } = await chain.verify(from);
+    const { checked, next, head, problem } = await chain.verify(name, from);
     entries += checked;
     if (problem !== null || next === null)
       return { valid: problem === null, entries, pending, head, problem };

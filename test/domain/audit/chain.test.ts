@@ -63,13 +63,14 @@ test("a chain ends elsewhere if an entry is removed, added or moved", () => {
 test("a signature is valid for its chain, its place and its key alone", () => {
   const [key, other] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
   const place = { sequence: 3, hash: "ab" };
-  const signed = { ...place, signature: sign(key, "ada", place) };
-  expect(isSigned([other, key], "ada", signed)).toBe(true);
-  expect(isSigned([other], "ada", signed)).toBe(false);
-  expect(isSigned([key], "bob", signed)).toBe(false);
-  expect(isSigned([key], "ada", { ...signed, sequence: 2 })).toBe(false);
-  expect(isSigned([key], "ada", { ...signed, hash: "cd" })).toBe(false);
-  expect(isSigned([key], "ada", { ...signed, signature: "" })).toBe(false);
+  const signed = { ...place, signature: sign(key, "ada", "head", place) };
+  expect(isSigned([other, key], "ada", "head", signed)).toBe(true);
+  expect(isSigned([other], "ada", "head", signed)).toBe(false);
+  expect(isSigned([key], "bob", "head", signed)).toBe(false);
+  expect(isSigned([key], "ada", "base", signed)).toBe(false);
+  expect(isSigned([key], "ada", "head", { ...signed, sequence: 2 })).toBe(false);
+  expect(isSigned([key], "ada", "head", { ...signed, hash: "cd" })).toBe(false);
+  expect(isSigned([key], "ada", "head", { ...signed, signature: "" })).toBe(false);
 });
 
 test("a change has the fields that differ, and long values are cut", () => {

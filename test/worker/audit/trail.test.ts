@@ -167,15 +167,43 @@ describe("the chain", () => {
     expect(secretKeys).toHaveLength(1);
   });
 
+  test("a verification finds that entries were removed as if they were old", async () => {
+    const { client, user_id } = await newAccount(2);
+    await moveEntries();
+    await inChain(user_id, (_, { storage }) => {
+      storage.kv.put("base", storage.kv.get("head"));
+      storage.sql.exec("DELETE FROM audit_entries");
+    });
+    expect(await verify(client)).toMatchObject({
+      valid: false,
+      problem: expect.stringContaining("The beginning of the chain is not signed"),
+    });
+  });
+
+  test("a verification finds that another account's chain took the place of a chain", async () => {
+    const [{ client, user_id }, other] = [await newAccount(2), await newAccount(1)];
+    await moveEntries();
+    await run(
+      `UPDATE audit_chains SET object_id =
+        (SELECT object_id FROM audit_chains WHERE account_id = ?) WHERE account_id = ?`,
+      other.user_id,
+      user_id,
+    );
+    expect(await verify(client)).toMatchObject({
+      valid: false,
+      problem: expect.stringContaining("The end of the chain is not signed"),
+    });
+  });
+
   test("old entries are deleted, and the chain begins again from a signed place", async () => {
     stopClock();
-    const { client, user_id } = await newAccount(2);
+    const { client, user_id, username } = await newAccount(2);
     await moveEntries();
     const { entries } = await verify(client);
     advance(300 * DAY);
     const { token } = await operator.ok<{ token: string }>(
       "POST",
-      `/v1/operator/users/${(await entriesOf(client))[0]?.actor.name}/tokens`,
+      `/v1/operator/users/${username}/tokens`,
       { name: "later" },
     );
     await moveEntries();
