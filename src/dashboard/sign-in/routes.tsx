@@ -11,7 +11,6 @@ import {
   welcome,
 } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
-import { authenticateOperatorToken } from "../../services/access/authentication.ts";
 import { countFailure } from "../../services/audit/sign-in.ts";
 import {
   type Admission,
@@ -20,6 +19,7 @@ import {
   isAdmitted,
   isAdmittedByDomain,
   type Joining,
+  proveOperator,
   readAdmission,
   requireAdmitted,
 } from "../../services/sign-in/admission.ts";
@@ -219,7 +219,7 @@ export const signInPages = pages()
     const { done, draft } = await handleForm(c, async (form) => {
       await limitAttempts(c);
       const { operator_token } = parse(operatorProof, pickFields(form, "operator_token"), "body");
-      authenticateOperatorToken(c.var.services, operator_token);
+      await proveOperator(c.var.services, operator_token, "POST /set-up/sign-in");
       const request = parse(signIn, pickFields(form, "email", "password"), "body");
       await limitAttempts(c, request.email);
       return signInWithPassword(c.var.services, requestSource(c), request);

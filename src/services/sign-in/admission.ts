@@ -33,16 +33,27 @@ export async function readAdmission(
   credentials: { invitation?: string | undefined; operatorToken?: string | undefined },
 ): Promise<Admission> {
   const { operatorToken, invitation } = credentials;
-  if (operatorToken !== undefined) {
-    authenticateOperatorToken(services, operatorToken);
-    await recordOperatorToken(services, "POST /set-up");
-  }
+  if (operatorToken !== undefined) await proveOperator(services, operatorToken, "POST /set-up");
   return {
     operator: operatorToken !== undefined,
     invitation: await findOpenInvitation(services, invitation),
     joining:
       invitation === undefined ? undefined : await findInvitationToJoin(services.db, invitation),
   };
+}
+
+/**
+ * Requires OPERATOR_TOKEN, and records its use.
+ * @param request its method and path
+ * @throws ProblemError unauthenticated, unavailable
+ */
+export async function proveOperator(
+  services: Services,
+  operatorToken: string,
+  request: string,
+): Promise<void> {
+  authenticateOperatorToken(services, operatorToken);
+  await recordOperatorToken(services, request);
 }
 
 export const isAdmitted = (

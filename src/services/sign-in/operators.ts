@@ -5,10 +5,11 @@ import { logger } from "../../log.ts";
 import { hasOperator, removeOperator, setOperator } from "../../storage/accounts/people.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { getUser } from "../access/accounts.ts";
-import { authenticateOperatorToken, forgetTokens } from "../access/authentication.ts";
+import { forgetTokens } from "../access/authentication.ts";
 import { userTarget } from "../audit/people.ts";
-import { auditEntry, OPERATOR_TOKEN_SENDER, recordOperatorToken } from "../audit/record.ts";
+import { auditEntry, OPERATOR_TOKEN_SENDER } from "../audit/record.ts";
 import type { Services } from "../services.ts";
+import { proveOperator } from "./admission.ts";
 
 /** @throws ProblemError unauthenticated */
 export async function becomeOperator(
@@ -16,8 +17,7 @@ export async function becomeOperator(
   userId: string,
   operatorToken: string,
 ): Promise<void> {
-  authenticateOperatorToken(services, operatorToken);
-  await recordOperatorToken(services, "POST /set-up");
+  await proveOperator(services, operatorToken, "POST /set-up");
   const user = await findUser(services.db, userId);
   if (!user) throw notFound("This user");
   await appoint(services, user, OPERATOR_TOKEN_SENDER);

@@ -113,6 +113,10 @@ describe('with SIGN_IN = "oidc"', () => {
     expect((await enter("a wrong operator token")).status).toBe(401);
     expect((await again.look("/account/security")).status).toBe(303);
     expect((await enter(operator_token)).location).toBe("/set-up");
+    const { results } = await env.DB.prepare(
+      "SELECT targets ->> '$[0].name' AS name FROM audit_entries WHERE action = 'operator_token.used'",
+    ).all();
+    expect(results.filter(({ name }) => name === "POST /set-up/sign-in")).toHaveLength(1);
     expect((await again.look("/users")).status).toBe(200);
   });
 
