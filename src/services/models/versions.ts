@@ -61,7 +61,9 @@ export async function createVersion(
   const files = named?.files ?? model.latest_version?.weight_files ?? [];
   checkOverlap([...content.weights, ...files]);
   const max = services.settings.maxVersions;
-  const { release_notes, set_default, configuration } = request;
+  const { release_notes, set_default } = request;
+  // The URL of a file in a request may be signed; `named` has its id.
+  const { configuration } = named ?? {};
   const { container_image_digest } = content;
   const entry = auditEntry({
     action: "version.created",

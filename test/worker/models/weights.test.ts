@@ -8,7 +8,7 @@ import type { Upload } from "../../../src/protocol/upload.ts";
 import type { JobWeight } from "../../../src/protocol/weights.ts";
 import { closeAccount } from "../../../src/storage/accounts/account-removal.ts";
 import { services } from "../support/accounts.ts";
-import { anEntry } from "../support/audit.ts";
+import { anEntry, entriesOf } from "../support/audit.ts";
 import { newModel, publish, referenceOf, VERSION } from "../support/catalogue.ts";
 import { type Client, ORIGIN } from "../support/client.ts";
 import { beginUpload, fileUrl, keysBelow, nobody, uploaded, uploadRow } from "../support/files.ts";
@@ -62,6 +62,10 @@ describe("a version's weights", () => {
     const upload = await uploaded(world.client);
     const { configuration } = await publish(world.client, world.model, weightsAt(file(upload)));
     expect(configuration.weights).toEqual([{ target: TARGET, file: upload.id }]);
+    const entries = await entriesOf(world.client, "?action=version.created");
+    expect(entries.map(({ changes }) => changes?.after.configuration)).toContainEqual({
+      weights: configuration.weights,
+    });
   });
 
   test("a version can have a hundred weights, one of them twice", async () => {
