@@ -32,8 +32,10 @@ export function auditEntry(recorded: Recorded): EntryRow {
   const { action, account_id, targets, before = {}, after = {} } = recorded;
   const request = currentRequest();
   const { token_id, session_id, ...sender }: Actor = recorded.sender ?? request?.sender ?? SYSTEM;
-  // The address of an operator is in the entry of their sign-in, which has the session.
-  const isForeign = sender.type === "operator" && account_id !== null && account_id !== sender.id;
+  // The address of an operator is in the entry of their sign-in, which has the session; that of somebody with
+  // OPERATOR_TOKEN in the entry of its use, which has the request.
+  const isOperator = sender.type === "operator" || sender.type === "operator_token";
+  const isForeign = isOperator && account_id !== null && account_id !== sender.id;
   const context: AuditContext = {
     ...(request?.ip && !isForeign && { ip: request.ip }),
     ...(request?.userAgent &&
