@@ -9,13 +9,21 @@ import { signInAddress } from "../middleware/closed.ts";
 import { clientNetwork, limitRate, limitSignIn } from "../middleware/rate-limit.ts";
 import { DEFAULT_SCOPES } from "../protocol/operator.ts";
 import type { Role } from "../protocol/organization.ts";
-import { isSuspended, requireAccountAccess, SUSPENDED } from "../services/access/access.ts";
+import {
+  accessLost,
+  hasAccessStill,
+  isSuspended,
+  operatorEnded,
+  requireAccountAccess,
+  SUSPENDED,
+} from "../services/access/access.ts";
 import { senderOf } from "../services/audit/record.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
 import { findSession, renewSessionCookie, type Session } from "../services/sign-in/sessions.ts";
 import { signOut } from "../services/sign-in/sign-in.ts";
 import { limitSignUpAttempts } from "../services/sign-in/sign-up-attempts.ts";
 import { findPrincipal } from "../storage/accounts/reader-access.ts";
+import { findUser } from "../storage/accounts/users.ts";
 import { addCookies, type Dashboard, type PageContext, type Viewer } from "./context.ts";
 import { isForm, readForm } from "./form.ts";
 
@@ -128,12 +136,23 @@ export function pageReader(c: Context<Dashboard>) {
   return streamReader(c.var.services, credential, problemEvent(signedOut(), c));
 }
 
-/** The last line of an export whose reader's session has ended. */
+/** The last line of an export whose reader's session has ended, or whose role became too low. */
 export async function sessionEndedLine(c: Context<Dashboard>): Promise<string | undefined> {
   const { session_id: id, caller } = viewerOf(c);
   const credential = { kind: "session", id, user_id: caller.user_id } as const;
-  const principal = await findPrincipal(c.var.services.db, credential);
-  return principal ? undefined : problemLine(signedOut(), c);
+  const { services } = c.var;
+  const principal = await findPrincipal(services.db, credential);
+  if (!principal) return problemLine(signedOut(), c);
+  const isAllowed = await hasAccessStill(services, principal, caller);
+  return isAllowed ? undefined : problemLine(accessLost(), c);
+}
+
+/** Like `sessionEndedLine`, for an export of an operator, who may have been demoted. */
+export async function operatorEndedLine(c: Context<Dashboard>): Promise<string | undefined> {
+  const ended = await sessionEndedLine(c);
+  if (ended !== undefined) return ended;
+  const user = await findUser(c.var.services.db, viewerOf(c).user.id);
+  return user?.operator_since == null ? problemLine(operatorEnded(), c) : undefined;
 }
 
 const signedOut = () => new ProblemError("unauthenticated", "You are logged out.");

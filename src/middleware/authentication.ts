@@ -12,7 +12,13 @@ import { describeRequest } from "../lib/current-request.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
-import { accessLost, type Caller, hasAccessStill, tokensPage } from "../services/access/access.ts";
+import {
+  accessLost,
+  type Caller,
+  hasAccessStill,
+  operatorEnded,
+  tokensPage,
+} from "../services/access/access.ts";
 import {
   authenticate,
   authenticateOperator,
@@ -231,16 +237,30 @@ export async function tokenEndedWords(
 
 const REFUSALS: ReadonlySet<string> = new Set(["unauthenticated", "forbidden"]);
 
+/** Like `tokenEndedWords`, for what only operators read: one may have been demoted. */
+export async function operatorEndedWords(
+  c: Context<AppEnv>,
+  say: (problem: ProblemError, c: Context) => string,
+): Promise<string | undefined> {
+  const { operator } = c.var;
+  if (operator.kind === "operator_token") return undefined;
+  const ended = await endedToken(c, RECENT_CHECK_MS, operator.caller, (now) => now.is_operator);
+  return ended && say(ended, c);
+}
+
 /** @param maxAgeMs how old a cached check may be */
 async function endedToken(
   c: Context<AppEnv>,
   maxAgeMs?: number,
+  caller = c.var.caller,
+  isAllowed: (now: Caller) => boolean | undefined = () => true,
 ): Promise<ProblemError | undefined> {
   // The token was valid when the request began, so it is not a guess to be limited.
   const check: TokenCheck = { runInBackground: backgroundOf(c), beforeLookUp: async () => {} };
   try {
-    const { services, caller } = c.var;
+    const { services } = c.var;
     const now = await authenticate(services, bearer(c), check, maxAgeMs);
+    if (!isAllowed(now)) return operatorEnded();
     if (!(await hasAccessStill(services, now, caller))) return accessLost();
   } catch (error) {
     const isRefusal = error instanceof ProblemError && REFUSALS.has(error.code);

@@ -12,11 +12,13 @@ import {
 } from "../services/access/concurrency-limit.ts";
 import { streamReader } from "../services/predictions/event-log.ts";
 import { requireValidToken, tokenEndedWords } from "./authentication.ts";
+import { type LimitedContext, limitRate } from "./rate-limit.ts";
 
 /** The context of a request with a token, or of a page. */
-type CallerContext = Pick<Context, "req"> & {
-  var: Pick<AppEnv["Variables"], "services" | "caller">;
-};
+interface CallerContext extends LimitedContext {
+  req: LimitedContext["req"] & { method: string };
+  var: LimitedContext["var"] & Pick<AppEnv["Variables"], "services" | "caller">;
+}
 
 /** @throws ProblemError too_many_requests; unauthenticated, forbidden when the access ended meanwhile */
 export async function limitWaitingRequest<Result extends Response>(
@@ -44,7 +46,7 @@ export async function limitOpenStream<Stream extends EventStream>(
 }
 
 /**
- * Counts an export of the account until it ends.
+ * Counts an export of the account until it ends, and among the account's changes: the audit log records it.
  * @param lastWords returns a line of JSON once the reader's access has ended
  */
 export async function limitExport(
@@ -52,12 +54,13 @@ export async function limitExport(
   open: () => Promise<EventStream>,
   lastWords: () => Promise<string | undefined>,
 ): Promise<EventStream> {
+  await limitRate(c, "writes", c.var.caller.user_id);
   return watched(c, await countExport(c.var.services, c.var.caller.user_id, open), lastWords);
 }
 
 /** Ends a stream that the Worker writes when `lastWords` returns any. */
 export async function watched<Stream extends EventStream>(
-  { req }: CallerContext,
+  { req }: { req: { method: string } },
   stream: Stream,
   lastWords: () => Promise<string | undefined>,
 ): Promise<Stream> {

@@ -27,7 +27,7 @@ const LIMITS = {
 } as const;
 
 /** The part of a request context that the API and the dashboard share. */
-interface LimitedContext {
+export interface LimitedContext {
   req: { header(name: string): string | undefined };
   var: { services: Services; rate: RateStatus | undefined };
   set(name: "rate", rate: RateStatus | undefined): void;

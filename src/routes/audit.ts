@@ -3,8 +3,13 @@ import { createRoute } from "@hono/zod-openapi";
 import type { Context, TypedResponse } from "hono";
 import type { AppEnv } from "../context.ts";
 import { problemLine } from "../errors/errors.ts";
-import { requireOperator, requireScope, tokenEndedWords } from "../middleware/authentication.ts";
-import { limitExport } from "../middleware/concurrent-requests.ts";
+import {
+  operatorEndedWords,
+  requireOperator,
+  requireScope,
+  tokenEndedWords,
+} from "../middleware/authentication.ts";
+import { limitExport, watched } from "../middleware/concurrent-requests.ts";
 import {
   type AuditExportLine,
   auditEvent,
@@ -144,11 +149,13 @@ async function trailOf({ var: { services, caller } }: Context<AppEnv>): Promise<
 async function exportAs(c: Context<AppEnv>, trail: Trail, filter: TrailFilter) {
   const { services } = c.var;
   const account_id = trail === "deployment" ? null : trail.account_id;
-  await recordRead(services, { action: "audit.exported", account_id, targets: [] });
-  const open = async () => exportTrail(services, trail, filter);
+  const open = async () => {
+    await recordRead(services, { action: "audit.exported", account_id, targets: [] });
+    return exportTrail(services, trail, filter);
+  };
   const { body } =
     trail === "deployment"
-      ? await open()
+      ? await watched(c, await open(), () => operatorEndedWords(c, problemLine))
       : await limitExport(c, open, () => tokenEndedWords(c, problemLine));
   return auditExportResponse(body);
 }

@@ -1,5 +1,5 @@
 /** The audit log: `/account/audit` of an account, and `/audit` of the whole deployment for operators. */
-import { limitExport } from "../../middleware/concurrent-requests.ts";
+import { limitExport, watched } from "../../middleware/concurrent-requests.ts";
 import { type AuditFilter, auditFilter } from "../../protocol/audit.ts";
 import { auditExportResponse } from "../../routes/audit.ts";
 import { parse } from "../../routes/router.ts";
@@ -12,7 +12,13 @@ import {
   type Trail,
   verifyTrail,
 } from "../../services/audit/trail.ts";
-import { requireOperator, requireRole, sessionEndedLine, viewerOf } from "../access.ts";
+import {
+  operatorEndedLine,
+  requireOperator,
+  requireRole,
+  sessionEndedLine,
+  viewerOf,
+} from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { AuditPage, type AuditValues } from "./page.tsx";
 
@@ -29,8 +35,10 @@ export const auditPages = pages()
     const { services } = c.var;
     const { account } = viewerOf(c);
     const filter = filterOf(valuesOf(c));
-    await recordRead(services, { action: "audit.exported", account_id: account.id, targets: [] });
-    const open = async () => exportTrail(services, trailOf(c), filter);
+    const open = async () => {
+      await recordRead(services, { action: "audit.exported", account_id: account.id, targets: [] });
+      return exportTrail(services, trailOf(c), filter);
+    };
     const { body } = await limitExport(c, open, () => sessionEndedLine(c));
     return auditExportResponse(body);
   });
@@ -42,7 +50,8 @@ export const operatorAuditPages = pages()
     const values = valuesOf(c);
     const account_id = await accountIdOf(services, values.account || undefined);
     await recordRead(services, { action: "audit.exported", account_id: null, targets: [] });
-    const { body } = exportTrail(services, "deployment", { ...filterOf(values), account_id });
+    const stream = exportTrail(services, "deployment", { ...filterOf(values), account_id });
+    const { body } = await watched(c, stream, () => operatorEndedLine(c));
     return auditExportResponse(body);
   });
 

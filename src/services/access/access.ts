@@ -117,6 +117,10 @@ export const accessLost = () =>
     "Your access to this account, prediction or model ended: your role in the organization was lowered, or the model is no longer shared with you.",
   );
 
+/** The error for a long request of an operator who has been demoted meanwhile. */
+export const operatorEnded = () =>
+  new ProblemError("forbidden", "You are no longer an operator of this deployment.");
+
 /**
  * Whether a request may go on that has been going on for a while.
  * @param now what its token may do now

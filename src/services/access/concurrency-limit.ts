@@ -48,6 +48,25 @@ export const countExport = (
     return untilOver(holdForRequest(entered), opening);
   });
 
+/** The verifications of a chain at once: each reads and hashes all of its entries. */
+const MAX_VERIFICATIONS = 2;
+
+/** @throws ProblemError too_many_requests */
+export async function countVerification<Answer>(
+  chain: string,
+  verifying: () => Promise<Answer>,
+): Promise<Answer> {
+  const entered = OpenRequest.enter(`verifications of ${chain}`, MAX_VERIFICATIONS);
+  if (!entered)
+    throw tooManyConnections("This audit log is being verified already. Wait for the result.");
+  const leave = holdForRequest(entered);
+  try {
+    return await verifying();
+  } finally {
+    leave();
+  }
+}
+
 async function untilOver<Stream extends EventStream>(
   leave: () => void,
   opening: () => Promise<Stream>,

@@ -26,7 +26,7 @@ import {
   setChainKey,
 } from "../../storage/audit/entries.ts";
 import type { Keyset } from "../../storage/keyset.ts";
-import type { EventStream } from "../access/concurrency-limit.ts";
+import { countVerification, type EventStream } from "../access/concurrency-limit.ts";
 import { exportStream } from "../export-stream.ts";
 import { type Page, type PageRequest, paginate, type Searched } from "../pagination.ts";
 import type { Services } from "../services.ts";
@@ -104,9 +104,15 @@ export async function accountIdOf({ db }: Services, account: string | undefined)
   return user.id;
 }
 
-/** Checks the whole chain, some thousand entries at a time. */
-export async function verifyTrail(services: Services, trail: Trail): Promise<AuditVerification> {
-  const name = chainName(trail);
+/** Checks the whole chain, some thousand entries at a time. @throws ProblemError too_many_requests */
+export const verifyTrail = (services: Services, trail: Trail): Promise<AuditVerification> =>
+  countVerification(chainName(trail), () => verifyChain(services, trail, chainName(trail)));
+
+async function verifyChain(
+  services: Services,
+  trail: Trail,
+  name: string,
+): Promise<AuditVerification> {
   const pending = await countEntries(services.db, name === DEPLOYMENT ? undefined : name);
   const chain = await chainOf(services, trail);
   if (!chain) return { valid: true, entries: 0, pending, head: null, problem: null };
