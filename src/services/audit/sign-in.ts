@@ -3,6 +3,7 @@ import type { EntryRow } from "../../domain/audit/entry.ts";
 import { currentRequest } from "../../lib/current-request.ts";
 import { logger } from "../../log.ts";
 import type { AuditAction, AuditTarget } from "../../protocol/audit.ts";
+import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { findUser } from "../../storage/accounts/users.ts";
 import { countFailedSignIn } from "../../storage/audit/entries.ts";
 import type { Services } from "../services.ts";
@@ -10,7 +11,8 @@ import { userTarget } from "./people.ts";
 import { auditEntry } from "./record.ts";
 
 /**
- * Returns the entry of what somebody does with their own login. At a sign-up, there is no user yet.
+ * Returns the entry of what somebody does with their own login. At a sign-up there is no user yet: the email
+ * address names them.
  * @param details `session_id` of a session that begins; without `target`, it is done with the user
  */
 export async function loginEntry(
@@ -23,7 +25,8 @@ export async function loginEntry(
     after,
   }: { target?: AuditTarget; session_id?: string; after?: Record<string, unknown> } = {},
 ): Promise<EntryRow> {
-  const username = (await findUser(db, userId))?.username ?? "";
+  const user = await findUser(db, userId);
+  const username = user?.username ?? (await findLogin(db, userId))?.email ?? "";
   return auditEntry({
     action,
     account_id: userId,

@@ -145,5 +145,5 @@ it("a company sets up, publishes, shares and removes a member, and the audit log
   await operator.reads(/^Verified: none of the/);
   await operator.sees("row", /OPERATOR_TOKEN operator token\s+A user became an operator\s*hopper/);
   await operator.sees("row", /otto\s+An account was created/);
-  await operator.sees("row", /otto\s+Someone logged in/);
+  await operator.sees("row", /otto@acme\.example\s+Someone logged in/);
 });
