@@ -109,7 +109,7 @@ describe("the chain", () => {
     });
     const all = await operator.ok<Page<AuditEvent>>(
       "GET",
-      `/v1/operator/audit_events?account=${after[0]?.actor.name}`,
+      `/v1/operator/audit_events?account=${user_id}`,
     );
     expect(all.items.map(({ id }) => id)).toEqual(after.map(({ id }) => id));
     expect(await operator.ok("GET", "/v1/operator/audit_events/verify")).toMatchObject({
