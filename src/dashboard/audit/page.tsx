@@ -144,7 +144,7 @@ const Filter = ({ address, values }: Pick<Props, "address" | "values">) => (
 
 const Entries = ({ entries, isOfAll }: { entries: AuditEvent[]; isOfAll: boolean }) => (
   <div class="scroll">
-    <Table class="stacked" aria-label="Entries" columns={["Time", "Who", "What", "Details"]}>
+    <Table class="stacked audit" aria-label="Entries" columns={["Time", "Who", "What", "Details"]}>
       {entries.map((entry) => (
         <tr>
           <td data-label="Time">

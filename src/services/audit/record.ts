@@ -47,7 +47,7 @@ export function auditEntry(recorded: Recorded): EntryRow {
   const changes = changedFields(before, after);
   const occurred_at = Date.now();
   return {
-    id: uuid({ msecs: occurred_at }),
+    id: idAt(occurred_at),
     account_id: account_id ?? DEPLOYMENT,
     action,
     actor_type: sender.type,
@@ -61,6 +61,14 @@ export function auditEntry(recorded: Recorded): EntryRow {
 }
 
 type Actor = Omit<Sender, "type"> & { type: Sender["type"] | "system" };
+
+let last = { msecs: 0, seq: 0 };
+
+/** Returns a UUIDv7 that sorts after those that this isolate has made in the same millisecond. */
+function idAt(msecs: number): string {
+  last = { msecs, seq: msecs === last.msecs ? last.seq + 1 : 0 };
+  return uuid(last);
+}
 
 const SYSTEM: Actor = { type: "system", id: "", name: "Auspex" };
 
