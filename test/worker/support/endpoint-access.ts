@@ -353,7 +353,7 @@ export async function callEndpoint(
     (_, name: string) => place[name] ?? `no ${name}`,
   );
   const sent = body?.(place);
-  const isForm = sent instanceof FormData;
+  const isForm = sent instanceof FormData || sent instanceof URLSearchParams;
   const response = await client.fetch(path, {
     method,
     headers: {
