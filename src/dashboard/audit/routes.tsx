@@ -22,16 +22,16 @@ import {
 import { type PageContext, pages } from "../context.ts";
 import { AuditPage, type AuditValues } from "./page.tsx";
 
-const ACCOUNT = "/account/audit";
-const DEPLOYMENT = "/audit";
+const OWN = "/account/audit";
+const ALL = "/audit";
 const PAGE_SIZE = 50;
 const DAY_MS = 86_400_000;
 
 const admins = requireRole("admin", "The audit log");
 
 export const auditPages = pages()
-  .get(ACCOUNT, admins, (c) => show(c, trailOf(c)))
-  .get(`${ACCOUNT}/export`, admins, async (c) => {
+  .get(OWN, admins, (c) => show(c, trailOf(c)))
+  .get(`${OWN}/export`, admins, async (c) => {
     const { services } = c.var;
     const { account } = viewerOf(c);
     const filter = filterOf(valuesOf(c));
@@ -44,8 +44,8 @@ export const auditPages = pages()
   });
 
 export const operatorAuditPages = pages()
-  .get(DEPLOYMENT, requireOperator, (c) => show(c, "deployment"))
-  .get(`${DEPLOYMENT}/export`, requireOperator, async (c) => {
+  .get(ALL, requireOperator, (c) => show(c, "deployment"))
+  .get(`${ALL}/export`, requireOperator, async (c) => {
     const { services } = c.var;
     const values = valuesOf(c);
     const account_id = await accountIdOf(services, values.account || undefined);
@@ -69,7 +69,7 @@ async function show(c: PageContext, trail: Trail) {
     c.req.query("verify") === undefined ? undefined : verifyTrail(services, trail),
     trail === "deployment" ? failedSignIns(services) : [],
   ]);
-  const address = trail === "deployment" ? DEPLOYMENT : ACCOUNT;
+  const address = trail === "deployment" ? ALL : OWN;
   return c.render(
     <AuditPage
       address={address}

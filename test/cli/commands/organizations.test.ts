@@ -13,7 +13,8 @@ const ACCOUNTS: Record<string, { username: string; kind: "user" | "organization"
   aus_ada: { username: "ada", kind: "user" },
   aus_acme: { username: "acme", kind: "organization" },
 };
-const ACME = { id: ID, username: "acme", name: "Acme", ...PROFILE, role: "developer", ...DATES };
+const ROLE = { role: "developer", requires_second_factor: false };
+const ACME = { id: ID, username: "acme", name: "Acme", ...PROFILE, ...ROLE, ...DATES };
 
 /** The requests that change something. */
 let changes: { line: string; token: string; body: unknown }[];
