@@ -28,7 +28,7 @@ interface Props {
 
 export const AuditPage = ({ address, values, page, verification, failures, exported }: Props) => (
   <>
-    <h1>Audit log</h1>
+    <h1>{address === "/audit" ? "Audit log of all accounts" : "Audit log"}</h1>
     {address === "/account/audit" && <AccountTabs current={address} />}
     <p class="hint">
       {address === "/audit"

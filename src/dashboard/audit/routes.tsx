@@ -79,7 +79,7 @@ async function show(c: PageContext, trail: Trail) {
       failures={failures}
       exported={`${address}/export${url.search}`}
     />,
-    { title: "Audit log" },
+    { title: trail === "deployment" ? "Audit log of all accounts" : "Audit log" },
   );
 }
 
