@@ -105,7 +105,10 @@ describe("making a token", () => {
     [{ expires: "8" }, "Choose when the token expires"],
     [{ name: " " }, "at least 1 character"],
     [{ scopes: [] }, "at least 1 item"],
-    [{ scopes: ["everything"] }, "&#39;read&#39;, &#39;write&#39;, &#39;predict&#39; or &#39;operator&#39;"],
+    [
+      { scopes: ["everything"] },
+      "&#39;read&#39;, &#39;write&#39;, &#39;predict&#39; or &#39;operator&#39;",
+    ],
     [{ models_for: "" }, "Choose which models the token can use"],
     [{ models_for: "some", models: "story" }, "Invalid model &#39;story&#39;. Use owner/name"],
     [{ models_for: "some", models: "nobody/nothing" }, "&#39;nobody/nothing&#39; does not exist"],
