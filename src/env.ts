@@ -159,6 +159,7 @@ const variables = z.object({
   RETENTION_DAYS: z.coerce.number().positive().default(30),
   HISTORY_DAYS: z.coerce.number().positive().default(400),
   AUDIT_DAYS: z.coerce.number().positive().default(400),
+  AUDIT_GB: z.coerce.number().positive().default(9),
   HISTORY_GB: z.coerce.number().positive().max(9).default(9),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   RATE_LIMIT_NUMBERS: rateNumbers.default({}),
@@ -238,8 +239,9 @@ export interface Settings {
   historySeconds: number;
   /** The size of an account's object from which on its oldest predictions are deleted. */
   historyBytes: number;
-  /** How long entries of the audit log are kept. */
+  /** How long entries of the audit log are kept, and the size of a chain from which on the oldest are deleted. */
   auditMs: number;
+  auditBytes: number;
   rateLimits: boolean;
   /** The limits of the rate limit bindings, which do not report them. */
   rateNumbers: Partial<Record<string, number>>;
@@ -329,6 +331,7 @@ export function settings(env: Bindings): Settings {
       historySeconds: Math.max(v.HISTORY_DAYS, v.RETENTION_DAYS + LATE_DAYS) * 86_400,
       historyBytes: v.HISTORY_GB * 1e9,
       auditMs: v.AUDIT_DAYS * 86_400_000,
+      auditBytes: v.AUDIT_GB * 1e9,
       rateLimits: v.RATE_LIMITS === "on",
       rateNumbers: v.RATE_LIMIT_NUMBERS,
       resourceShape: v.RESOURCE_SHAPE,

@@ -44,8 +44,12 @@ export function presentEntry(row: EntryRow | ChainedEntry): AuditEvent {
   };
 }
 
-/** The longest text of a changed field that an entry has, in characters: overviews have 100 KB. */
+/**
+ * The longest text of a changed field that an entry has, and of all together, in characters: overviews have 100 KB,
+ * and the log of the deployment holds 10 GB.
+ */
 const MAX_TEXT = 500;
+const MAX_CHANGES = 4_000;
 
 /**
  * Returns the fields that differ. Long values are cut.
@@ -59,13 +63,14 @@ export function changedFields(
     (name) => JSON.stringify(before[name] ?? null) !== JSON.stringify(after[name] ?? null),
   );
   if (names.length === 0) return undefined;
+  const longest = Math.min(MAX_TEXT, Math.floor(MAX_CHANGES / 2 / names.length));
   const pick = (from: Record<string, unknown>) =>
-    Object.fromEntries(names.map((name) => [name, cut(from[name])]));
+    Object.fromEntries(names.map((name) => [name, cut(from[name], longest)]));
   return { before: pick(before), after: pick(after) };
 }
 
-function cut(value: unknown): Json {
+function cut(value: unknown, longest: number): Json {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
-  if (text.length > MAX_TEXT) return `${text.slice(0, MAX_TEXT)}… (${text.length} characters)`;
+  if (text.length > longest) return `${text.slice(0, longest)}… (${text.length} characters)`;
   return typeof value === "string" ? value : JSON.parse(text);
 }

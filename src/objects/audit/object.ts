@@ -18,6 +18,7 @@ import {
 import type { ChainedEntry, EntryRow } from "../../domain/audit/entry.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { derivedKey } from "../../lib/hex.ts";
+import { logger } from "../../log.ts";
 import { bounds, checks, type EntryFilter } from "../../storage/audit/entries.ts";
 import { type Keyset, range } from "../../storage/keyset.ts";
 import type { ListedEntries, Verified } from "../stubs/audit.ts";
@@ -88,7 +89,8 @@ export class AuditObject extends DurableObject<Bindings> {
       this.#sign("head", chain, place, keys);
     });
     const oldest = this.#oldest();
-    if (oldest && (await storage.getAlarm()) === null)
+    if (this.#isFull) await storage.setAlarm(Date.now());
+    else if (oldest && (await storage.getAlarm()) === null)
       await storage.setAlarm(this.#endOf(oldest.occurred_at));
   }
 
@@ -168,16 +170,25 @@ export class AuditObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Deletes the entries that are older than AUDIT_DAYS. The chain begins again where the last of them ended. */
+  /**
+   * Deletes the entries that are older than AUDIT_DAYS, and the oldest while there are more than AUDIT_GB. The chain
+   * begins again where the last of them ended.
+   */
   override async alarm(): Promise<void> {
     const keys = await this.#signingKeys();
     const { storage } = this.ctx;
     const now = Date.now();
     const isLeft = storage.transactionSync(() => {
       const rows = this.#rowsAfter(this.#base().sequence, DELETE_STEP);
-      const young = rows.findIndex(({ occurred_at }) => this.#endOf(occurred_at) > now);
+      const { sequence: newest = 0 } = this.#head() ?? {};
+      const isFull = this.#isFull;
+      const young = rows.findIndex(({ occurred_at, sequence }) =>
+        isFull ? sequence === newest : this.#endOf(occurred_at) > now,
+      );
       const last = young < 0 ? rows.at(-1) : rows[young - 1];
       if (!last) return false;
+      if (isFull)
+        logger.warn("Audit log full: oldest entries deleted", { account_id: this.#chain });
       this.#sign("base", this.#chain, last, keys);
       storage.sql.exec("DELETE FROM audit_entries WHERE sequence <= ?", last.sequence);
       return young < 0 && rows.length === DELETE_STEP;
@@ -187,6 +198,10 @@ export class AuditObject extends DurableObject<Bindings> {
       await storage.setAlarm(
         isLeft ? now + STEP_MS : Math.max(this.#endOf(oldest.occurred_at), now + HOUR_MS),
       );
+  }
+
+  get #isFull(): boolean {
+    return this.ctx.storage.sql.databaseSize > settings(this.env).auditBytes;
   }
 
   get #chain(): string {

@@ -1,6 +1,7 @@
 /** The audit log: what is recorded, how it gets into the chain, and what finds a change of it. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { settings } from "../../../src/env.ts";
 import type { AuditEvent, AuditVerification } from "../../../src/protocol/audit.ts";
 import type { Page } from "../../../src/services/pagination.ts";
 import { run, services } from "../support/accounts.ts";
@@ -221,6 +222,21 @@ describe("the chain", () => {
     );
     expect(await verify(later)).toMatchObject({ valid: false });
   });
+});
+
+test("a chain that is too large loses its oldest entries, and keeps the newest", async () => {
+  const { client, user_id } = await newAccount(4);
+  await moveEntries();
+  await inChain(user_id, async (object) => {
+    const ofObjects = settings(Reflect.get(object, "env"));
+    const { auditBytes } = ofObjects;
+    Object.assign(ofObjects, { auditBytes: 1 });
+    await object.alarm();
+    Object.assign(ofObjects, { auditBytes });
+  });
+  const left = await entriesOf(client);
+  expect(left.map(({ targets }) => targets[0]?.name.split("/").at(-1))).toEqual(["m3"]);
+  expect(await verify(client)).toMatchObject({ valid: true, entries: 1 });
 });
 
 describe("lists", () => {

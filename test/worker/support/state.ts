@@ -1,5 +1,7 @@
 /** Everything that the service stores, to check that nothing has changed. */
 import { env } from "cloudflare:workers";
+import type { RunnerState } from "../../../src/protocol/fleet.ts";
+import type { Page } from "../../../src/services/pagination.ts";
 import { EXPIRED } from "./dashboard-users.ts";
 import { inAccount, type Row } from "./objects.ts";
 import { operator } from "./world.ts";
@@ -23,14 +25,15 @@ export async function everything(): Promise<Record<string, unknown>> {
       names.map((name) => env.DB.prepare(`SELECT * FROM ${name}`)),
     ),
     env.FILES.list(),
-    operator.ok("GET", "/v1/operator/runners?page_size=50"),
+    operator.ok<Page<RunnerState>>("GET", "/v1/operator/runners?page_size=50"),
   ]);
   const rows = tables.map(({ results }, n) => [names[n], results.filter(isGood).map(lasting)]);
   return {
     ...Object.fromEntries(rows),
     predictions: await allPredictions(),
     files: files.objects.map(({ key, etag }) => [key, etag]),
-    runners,
+    // A runner is offline once it has been silent for some seconds, however slow the machine is.
+    runners: runners.items.map(({ state, ...runner }) => runner),
   };
 }
 
