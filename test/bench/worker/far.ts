@@ -7,7 +7,7 @@ import worker, {
 } from "../../../src/worker.ts";
 import { override } from "./override.ts";
 
-export { ConversationObject, RunnerObject } from "../../../src/worker.ts";
+export { AuditObject, ConversationObject, RunnerObject } from "../../../src/worker.ts";
 
 type FarBindings = Bindings & { FAR_MS: string };
 

@@ -140,6 +140,7 @@ export class AccountObject extends DurableObject<Env> {
   }
 }
 
+export class AuditObject extends DurableObject<Env> {}
 export class ConversationObject extends DurableObject<Env> {}
 export class RunnerObject extends DurableObject<Env> {}
 
