@@ -75,7 +75,11 @@ export class AuditObject extends DurableObject<Bindings> {
     const { storage } = this.ctx;
     storage.transactionSync(() => {
       storage.kv.put("chain", chain);
-      let place: ChainPlace = this.#head() ?? CHAIN_START;
+      const head = this.#head();
+      // A head that somebody else wrote is not signed by being continued.
+      const isOurs = !head || isSigned(keys, chain, "head", head);
+      if (!isOurs) logger.error("Audit log not signed", { account_id: chain });
+      let place: ChainPlace = head ?? CHAIN_START;
       for (const row of rows) {
         const next = following(place, row);
         const added = this.#db
@@ -86,7 +90,7 @@ export class AuditObject extends DurableObject<Bindings> {
           .all();
         if (added.length > 0) place = next;
       }
-      this.#sign("head", chain, place, keys);
+      this.#sign("head", chain, place, isOurs ? keys : []);
     });
     const oldest = this.#oldest();
     if (this.#isFull) await storage.setAlarm(Date.now());

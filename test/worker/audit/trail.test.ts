@@ -154,7 +154,7 @@ describe("the chain", () => {
   });
 
   test("a verification finds a chain that was written anew without SECRET_KEY", async () => {
-    const { client, user_id } = await newAccount(2);
+    const { client, user_id, username } = await newAccount(2);
     await moveEntries();
     const { secretKeys } = services.settings;
     const { head } = await verify(client);
@@ -166,6 +166,9 @@ describe("the chain", () => {
       problem: expect.stringContaining("SECRET_KEY"),
     });
     expect(secretKeys).toHaveLength(1);
+    await operator.ok("POST", `/v1/operator/users/${username}/tokens`, { name: "later" });
+    await moveEntries();
+    expect(await verify(client)).toMatchObject({ valid: false, pending: 0 });
   });
 
   test("a verification finds that entries were removed as if they were old", async () => {
