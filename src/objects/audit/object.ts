@@ -5,7 +5,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { and, gt, gte, lte } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/durable-sqlite";
-import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import {
   CHAIN_START,
   type ChainPlace,
@@ -21,27 +21,16 @@ import { derivedKey } from "../../lib/hex.ts";
 import { logger } from "../../log.ts";
 import { bounds, checks, type EntryFilter } from "../../storage/audit/entries.ts";
 import { type Keyset, range } from "../../storage/keyset.ts";
+import { entryColumns } from "../../storage/schema/audit.ts";
 import type { ListedEntries, Verified } from "../stubs/audit.ts";
 
 /** The table has the columns of `audit_entries` in D1, which its filters name. */
-const entries = sqliteTable(
-  "audit_entries",
-  {
-    sequence: integer().primaryKey(),
-    id: text().notNull().unique(),
-    account_id: text().notNull(),
-    action: text().$type<EntryRow["action"]>().notNull(),
-    actor_type: text().$type<EntryRow["actor_type"]>().notNull(),
-    actor_id: text().notNull(),
-    actor_name: text().notNull(),
-    targets: text().notNull(),
-    context: text().notNull(),
-    changes: text(),
-    occurred_at: integer().notNull(),
-    hash: text().notNull(),
-  },
-  (t) => [index("audit_entries_account").on(t.account_id, t.id)],
-);
+const entries = sqliteTable("audit_entries", {
+  sequence: integer().primaryKey(),
+  id: text().notNull().unique(),
+  ...entryColumns,
+  hash: text().notNull(),
+});
 
 const CREATE = `CREATE TABLE IF NOT EXISTS audit_entries (
   sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, account_id TEXT NOT NULL, action TEXT NOT NULL,

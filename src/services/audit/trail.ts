@@ -206,13 +206,13 @@ export async function sweepAudit(services: Services): Promise<void> {
 
 async function append(services: Services, account: string, entries: EntryRow[]): Promise<void> {
   const { db, env } = services;
-  if (!(await findChain(db, account)))
-    await insertChain(db, {
-      account_id: account,
-      object_id: newAuditObjectId(env),
-      key_id: await signingKeyId(services),
-    });
-  const chain = await findChain(db, account);
+  let chain = await findChain(db, account);
+  if (!chain) {
+    const [object_id, key_id] = [newAuditObjectId(env), await signingKeyId(services)];
+    // Another sweep may have made it meanwhile: the row that stays names the object.
+    await insertChain(db, { account_id: account, object_id, key_id });
+    chain = await findChain(db, account);
+  }
   if (chain) await auditAt(env, chain.object_id).append(account, entries);
 }
 
