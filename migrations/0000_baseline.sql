@@ -470,7 +470,7 @@ CREATE TABLE `hardware` (
 	`cpus` integer NOT NULL,
 	`ram_per_gpu_gb` real NOT NULL,
 	`ram_gb` real NOT NULL,
-	`price_per_hour` real,
+	`price_per_hour` integer,
 	`created_at` integer NOT NULL,
 	FOREIGN KEY (`pool`) REFERENCES `pools`(`name`) ON UPDATE no action ON DELETE no action
 );

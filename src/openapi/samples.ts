@@ -76,7 +76,7 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
     identifier: "l40s",
     pool: "l40s",
     ...machine,
-    price_per_hour: 0.8,
+    price_per_hour: "0.8",
     currency: "USD",
     location_hint: "weur",
   },

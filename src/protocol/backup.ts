@@ -97,8 +97,8 @@ export const usageRow = z.strictObject({
   model: z.string(),
   predictions: z.number(),
   failed: z.number(),
-  execution_seconds: z.number(),
-  price: z.number(),
+  execution_ms: z.number(),
+  cost: z.number(),
 });
 
 export const countRow = z.strictObject({
@@ -120,6 +120,7 @@ export const predictionRow = z.strictObject({
   updated_at: z.number(),
   setup_time: z.number().nullable(),
   execution_time: z.number().nullable(),
+  cost: z.number().nullable(),
   error: z.string().nullable(),
   metrics: z.string().nullable(),
   data_removed: z.number(),

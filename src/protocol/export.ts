@@ -3,6 +3,7 @@ import { z } from "zod";
 import { auditEvent } from "./audit.ts";
 import { problem, timestamp, uuid } from "./common.ts";
 import { model, version } from "./model.ts";
+import { decimalAmount } from "./money.ts";
 import { token } from "./operator.ts";
 import { collaborator, shareLevel } from "./organization.ts";
 import { prediction, predictionWithIO } from "./prediction.ts";
@@ -28,9 +29,7 @@ export const exportedUsage = z.object({
   predictions: z.int(),
   failed: z.int(),
   execution_seconds: z.number(),
-  price: z.number().meta({
-    description: "Cost in the deployment's currency; 0 for hardware without a price",
-  }),
+  cost: decimalAmount,
 });
 
 export const exportLine = z

@@ -1,6 +1,7 @@
 /** Hardware classes, and the pools that they stand in. */
 import { z } from "zod";
 import { slug, timestamp } from "./common.ts";
+import { amount, decimalAmount } from "./money.ts";
 
 /** Regions near which Cloudflare creates an object. Source: "Data location" of its Durable Objects. */
 export const LOCATION_HINTS = [
@@ -23,14 +24,8 @@ const machine = z.object({
   cpus: z.int().min(1).max(10_000),
   ram_per_gpu_gb: z.number().min(0),
   ram_gb: z.number().min(0),
-  price_per_hour: z
-    .number()
-    .min(0)
-    .max(1_000_000_000)
-    .nullable()
-    .meta({ description: "Price per hour in the deployment's currency; null if not set" }),
 });
-const { gpus, cpus, ram_per_gpu_gb, ram_gb, price_per_hour } = machine.shape;
+const { gpus, cpus, ram_per_gpu_gb, ram_gb } = machine.shape;
 
 /** The class of models and versions that do not set it. */
 export const DEFAULT_HARDWARE = "cpu";
@@ -41,6 +36,10 @@ export const hardware = machine
     pool: slug.meta({
       description: "Classes in a pool share a queue and machines, such as 1-GPU and 4-GPU classes",
       example: "l40s",
+    }),
+    price_per_hour: decimalAmount.nullable().meta({
+      description: "Price per hour, as decimal text; null if not set",
+      example: "0.8",
     }),
     currency: z.string().meta({
       description: "Currency of the price (ISO 4217), the same for the whole deployment",
@@ -60,7 +59,7 @@ export const putHardware = machine
     cpus: cpus.default(1),
     ram_per_gpu_gb: ram_per_gpu_gb.default(0),
     ram_gb: ram_gb.default(0),
-    price_per_hour: price_per_hour.default(null),
+    price_per_hour: amount.nullable().default(null),
     pool: slug.optional().meta({
       description:
         "Defaults to a pool of its own, with its name. Cannot be changed after first use. If omitted, it does not change",

@@ -1,6 +1,8 @@
 /** Users, in the two shapes that a deployment can serve (`RESOURCE_SHAPE`). */
+
 import { z } from "zod";
 import { clearable, link, slug, timestamp, uuid } from "./common.ts";
+import { decimalAmount } from "./money.ts";
 
 export const resourceShape = z.enum(["A", "B"]);
 export type ResourceShape = z.infer<typeof resourceShape>;
@@ -116,7 +118,7 @@ const runs = {
   predictions: z.int(),
   failed: z.int(),
   execution_seconds: z.number(),
-  cost: z.number().meta({ description: "0 for hardware without a price" }),
+  cost: decimalAmount,
 };
 
 export const userUsage = z

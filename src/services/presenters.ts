@@ -15,6 +15,7 @@ import {
   type Version,
   type VersionSummary,
 } from "../protocol/model.ts";
+import { amountText } from "../protocol/money.ts";
 import type { RunnerToken, Token } from "../protocol/operator.ts";
 import type {
   Collaborator,
@@ -79,6 +80,7 @@ const hardware = (
   currency: string,
 ): Hardware => ({
   ...row,
+  price_per_hour: row.price_per_hour === null ? null : amountText(row.price_per_hour),
   currency,
   created_at: timestamp(created_at),
 });

@@ -120,6 +120,6 @@ it("`auspex hardware` lists hardware, with prices if there are any", async () =>
   expect(table).toMatch(/^CLASS .* PRICE PER HOUR\n/);
   expect(table).toMatch(/\nl40s +NVIDIA L40S +2 × 48 GB +16 +\$0\.80\n$/);
   expect(await told("hardware")).toContainEqual(
-    expect.objectContaining({ identifier: "l40s", price_per_hour: 0.8 }),
+    expect.objectContaining({ identifier: "l40s", price_per_hour: "0.8" }),
   );
 });

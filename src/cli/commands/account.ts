@@ -1,5 +1,6 @@
 /** `auspex whoami` and `auspex usage`: the account that the token belongs to. */
-import { priceText } from "../../domain/predictions/price.ts";
+import { priceText } from "../../domain/money/price.ts";
+import { amountOf } from "../../protocol/money.ts";
 import { ownerName, user, userUsage } from "../../protocol/user.ts";
 import { type Host, newServiceCommand, openService } from "../session.ts";
 import { table } from "../ui/output.ts";
@@ -25,14 +26,14 @@ export const usageCommand = (host: Host) =>
     const usage = await service.get("/user/usage", userUsage);
     const { since, currency, models, ...total } = usage.month;
     // The total is 0 where no hardware has a price.
-    const hasCosts = total.cost > 0;
+    const hasCosts = total.cost !== "0";
     const rowOf = (model: string, { predictions, failed, execution_seconds, cost }: Runs) => [
       model,
       predictions.toLocaleString("en"),
       failed.toLocaleString("en"),
       formatDuration(execution_seconds),
       // Hardware without a price has no cost.
-      ...(hasCosts ? [cost > 0 ? priceText(cost, currency) : ""] : []),
+      ...(hasCosts ? [cost === "0" ? "" : priceText(amountOf(cost) ?? 0, currency)] : []),
     ];
     const rows = models.map(({ model, ...runs }) => rowOf(model ?? "other models", runs));
     const storage = ([name, { bytes, max_bytes }]: [string, Space]) =>

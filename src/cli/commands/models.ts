@@ -1,7 +1,7 @@
 /** `auspex models`: lists the models of an account, and deletes one. */
 
 import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
-import { priceText } from "../../domain/predictions/price.ts";
+import { priceText } from "../../domain/money/price.ts";
 import { pageOf, slug } from "../../protocol/common.ts";
 import { type Hardware, hardware } from "../../protocol/hardware.ts";
 import {
@@ -13,6 +13,7 @@ import {
   version,
   versionSummary,
 } from "../../protocol/model.ts";
+import { amountOf } from "../../protocol/money.ts";
 import { ownerName } from "../../protocol/user.ts";
 import { Failure, Misuse } from "../failure.ts";
 import {
@@ -110,7 +111,7 @@ const rowOf = ({
   gpus > 0 && ram_per_gpu_gb > 0 ? `${gpus} × ${ram_per_gpu_gb} GB` : String(gpus),
   String(cpus),
   ram_gb > 0 ? `${ram_gb} GB` : "",
-  price_per_hour === null ? "" : priceText(price_per_hour, currency),
+  price_per_hour === null ? "" : priceText(amountOf(price_per_hour) ?? 0, currency),
 ];
 
 export const tagsCommand = (host: Host) =>

@@ -6,16 +6,16 @@ import type { UserStorage } from "../../protocol/user.ts";
 import { duration } from "../ui/duration.ts";
 import { Fact, Price } from "../ui/parts.tsx";
 
-export function Totals({ predictions, failed, execution_seconds, price }: UsageCount) {
+export function Totals({ predictions, failed, execution_ms, cost }: UsageCount) {
   return (
     <dl class="figures totals">
       <Fact name="Predictions">{predictions.toLocaleString("en")}</Fact>
       <Fact name="Failed">{failed.toLocaleString("en")}</Fact>
-      <Fact name="Execution time">{duration(execution_seconds)}</Fact>
+      <Fact name="Execution time">{duration(execution_ms / 1_000)}</Fact>
       {/* A price is shown only where hardware has one. */}
-      {price > 0 && (
+      {cost > 0 && (
         <Fact name="Cost">
-          <Price value={price} />
+          <Price value={cost} />
         </Fact>
       )}
     </dl>

@@ -175,9 +175,9 @@ export const UsagePage = ({
 );
 
 /** A price is shown only where hardware has one. */
-const isPriced = ({ price }: UsageCount) => price > 0;
+const isPriced = ({ cost }: UsageCount) => cost > 0;
 
-const Cost = (count: UsageCount) => (isPriced(count) ? <Price value={count.price} /> : <>–</>);
+const Cost = (count: UsageCount) => (isPriced(count) ? <Price value={count.cost} /> : <>–</>);
 
 const number = (value: number) => value.toLocaleString("en");
 
@@ -249,7 +249,7 @@ const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
   <>
     <td class="number">{number(count.predictions)}</td>
     <td class="number">{number(count.failed)}</td>
-    <td class="number">{duration(count.execution_seconds)}</td>
+    <td class="number">{duration(count.execution_ms / 1_000)}</td>
     {isPriced(total) && (
       <td class="number">
         <Cost {...count} />

@@ -1,5 +1,6 @@
 /** `/fleet/hardware`: the hardware classes that models can name. */
-import { priceText } from "../../domain/predictions/price.ts";
+
+import { priceText } from "../../domain/money/price.ts";
 import { slug } from "../../protocol/common.ts";
 import {
   type Hardware,
@@ -7,6 +8,7 @@ import {
   type LocationHint,
   putHardware,
 } from "../../protocol/hardware.ts";
+import { amountOf } from "../../protocol/money.ts";
 import { parse } from "../../routes/router.ts";
 import type { Page } from "../../services/pagination.ts";
 import {
@@ -112,7 +114,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       name="price_per_hour"
       label="Price per hour"
       hint={`In ${useCurrency()}. Used to calculate run costs.`}
-      value={edited?.price_per_hour?.toString() ?? ""}
+      value={edited?.price_per_hour ?? ""}
     />
     <TextField
       name="pool"
@@ -200,7 +202,7 @@ const summaryOf = (one: Hardware) => {
       `${gpus} ${gpus === 1 ? "GPU" : "GPUs"}${ram_per_gpu_gb > 0 ? ` of ${ram_per_gpu_gb} GB` : ""}`,
     `${cpus} ${cpus === 1 ? "core" : "cores"}`,
     ram_gb > 0 && `${ram_gb} GB`,
-    price_per_hour !== null && `${priceText(price_per_hour, currency)} per hour`,
+    price_per_hour !== null && `${priceText(amountOf(price_per_hour) ?? 0, currency)} per hour`,
     location_hint !== null && LOCATION_NAMES[location_hint],
     pool !== identifier && `pool ${pool}`,
   ]
@@ -263,7 +265,7 @@ function readHardwareForm(form: FormData, edited?: Hardware) {
     cpus: numberOf("cpus"),
     ram_per_gpu_gb: numberOf("ram_per_gpu_gb"),
     ram_gb: numberOf("ram_gb"),
-    price_per_hour: numberOf("price_per_hour") ?? null,
+    price_per_hour: fieldText(form, "price_per_hour").trim() || null,
     pool: pool || undefined,
     location_hint: fieldText(form, "location_hint") || location,
   };

@@ -2,7 +2,7 @@
 
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { useRequestContext } from "hono/jsx-renderer";
-import { priceText } from "../../domain/predictions/price.ts";
+import { priceText } from "../../domain/money/price.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import type { Dashboard } from "../context.ts";
 import { type CodeLanguage, codePieces } from "./highlight.ts";

@@ -3,9 +3,9 @@
 export interface UsageCount {
   predictions: number;
   failed: number;
-  execution_seconds: number;
-  /** The price in the deployment's currency; 0 for hardware without a price. */
-  price: number;
+  execution_ms: number;
+  /** Billionths of the currency unit. */
+  cost: number;
 }
 
 interface ModelUsage extends UsageCount {
@@ -104,8 +104,8 @@ export function usageReport(
 const sum = (counts: UsageCount[]): UsageCount => ({
   predictions: total(counts, ({ predictions }) => predictions),
   failed: total(counts, ({ failed }) => failed),
-  execution_seconds: total(counts, ({ execution_seconds }) => execution_seconds),
-  price: total(counts, ({ price }) => price),
+  execution_ms: total(counts, ({ execution_ms }) => execution_ms),
+  cost: total(counts, ({ cost }) => cost),
 });
 
 const total = (counts: UsageCount[], of: (count: UsageCount) => number) =>

@@ -26,7 +26,7 @@ export function asHistory(
   if (!isTerminal(row.status)) {
     const updated_at = Math.max(at, row.updated_at);
     const due_at = updated_at + retentionMs + OWN_REMOVAL_MS;
-    return { ...left, status: "failed", error: LOST, updated_at, due_at, waits_again: 0 };
+    return { ...left, status: "failed", error: LOST, cost: 0, updated_at, due_at, waits_again: 0 };
   }
   // Short runs have nothing in R2.
   const isClean = row.data_removed === 1 || row.kept_seconds !== null;

@@ -1,6 +1,6 @@
 /** The estimate of a run of a model, before it is run. */
 import type { Isolation } from "../../protocol/model.ts";
-import { priceOf } from "../predictions/price.ts";
+import { timePrice } from "../money/price.ts";
 
 export interface RunEstimate {
   /**
@@ -12,7 +12,7 @@ export interface RunEstimate {
   setup_seconds: number | null;
   /** How long a run takes in a container; null: not measured. */
   run_seconds: number | null;
-  /** The price of such a run; null: not measured, or the hardware has no price. */
+  /** The price of such a run, in billionths of the currency unit; null: not measured, or the hardware has no price. */
   run_price: number | null;
 }
 
@@ -40,7 +40,7 @@ export function runEstimateOf(
     state: report === undefined ? "unknown" : stateOf(report, isolation),
     setup_seconds: secondsOf(report?.setup_ms ?? null),
     run_seconds: secondsOf(run),
-    run_price: run === null || pricePerHour === null ? null : priceOf(run / 1_000, pricePerHour),
+    run_price: run === null || pricePerHour === null ? null : timePrice(run, pricePerHour),
   };
 }
 

@@ -12,6 +12,7 @@
 import type { Finish } from "../../protocol/channel.ts";
 import type { LogEvent, Metrics } from "../../protocol/event.ts";
 import type { PredictionError, TaskStatus } from "../../protocol/prediction.ts";
+import { costOf } from "../money/cost.ts";
 import { type Attempt, AttemptSet, type Writable } from "./attempts.ts";
 import {
   initialState,
@@ -359,6 +360,7 @@ export class PredictionLife {
     this.#state.status = status;
     this.#state.completed_at = now;
     this.#state.updated_at = now;
+    this.#state.cost = costOf(this.spec, this.#state);
     this.#events.push({ event: "status", data: { status } });
   }
 }

@@ -23,6 +23,8 @@ export interface PredictionRow {
   /** Seconds. */
   setup_time: number | null;
   execution_time: number | null;
+  /** Billionths of the currency unit; null until the end. */
+  cost: number | null;
   /** JSON texts: a PredictionError and Metrics. */
   error: string | null;
   metrics: string | null;
@@ -46,8 +48,6 @@ export interface PredictionRow {
 
 export interface PredictionUpdate extends PredictionRow {
   user_id: string;
-  /** Price of the hardware, in the deployment's currency; null if not set. */
-  price_per_hour: number | null;
 }
 
 /** A number that is larger than the number of events of any object. */
@@ -84,6 +84,7 @@ export function predictionRow(
     updated_at: state.updated_at,
     setup_time: state.setup_seconds,
     execution_time: state.execution_seconds,
+    cost: state.cost,
     error: state.error && JSON.stringify(state.error),
     metrics: state.metrics && JSON.stringify(state.metrics),
     data_removed: removed,
@@ -92,7 +93,6 @@ export function predictionRow(
     kept_seconds: carried ? spec.retention_seconds : null,
     user_id: spec.user_id,
     token_id: spec.token_id,
-    price_per_hour: spec.price_per_hour,
     token_name: spec.token_name,
     maker: spec.maker,
     waits_again: waitsAgain(state),

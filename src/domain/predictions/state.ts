@@ -56,7 +56,7 @@ export interface PredictionSpec {
   is_borrowed: boolean;
   model: { owner: string; name: string; version_number: number };
   hardware: SpecHardware;
-  /** Price of the hardware, in the deployment's currency, at the creation; null if not set. */
+  /** Price of the hardware at the creation, in billionths of the currency unit; null if not set. */
   price_per_hour: number | null;
   priority: Priority;
   image: Image;
@@ -119,6 +119,8 @@ export interface PredictionState extends AttemptsState {
   readonly completed_at: number | null;
   readonly setup_seconds: number | null;
   readonly execution_seconds: number | null;
+  /** Billionths of the currency unit; null until the end. */
+  readonly cost: number | null;
   readonly error: PredictionError | null;
   readonly metrics: Metrics | null;
   /** Size of the image, if the runner was asked for it and reported it. */
@@ -167,6 +169,7 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   completed_at: null,
   setup_seconds: null,
   execution_seconds: null,
+  cost: null,
   image_bytes: null,
   error: null,
   metrics: null,

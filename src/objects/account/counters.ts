@@ -150,8 +150,8 @@ export class Counters {
 const sums = {
   predictions: sql<number>`sum(${usage.predictions})`,
   failed: sql<number>`sum(${usage.failed})`,
-  execution_seconds: sql<number>`sum(${usage.execution_seconds})`,
-  price: sql<number>`sum(${usage.price})`,
+  execution_ms: sql<number>`sum(${usage.execution_ms})`,
+  cost: sql<number>`sum(${usage.cost})`,
 };
 
 /** Days as `2026-11-21`, both included. */

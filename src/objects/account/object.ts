@@ -263,8 +263,7 @@ export class AccountObject extends DurableObject<Bindings> {
       if (known[name] !== undefined) this.#remember(name, known[name]);
     this.#remember("user_id", user_id);
     if (open_from !== undefined) this.#counters.openFrom(open_from);
-    for (const row of writeRows(this.ctx.storage.sql, this.env, rows, at))
-      this.#rows.addUsage({ ...row, price_per_hour: null });
+    for (const row of writeRows(this.ctx.storage.sql, this.env, rows, at)) this.#rows.addUsage(row);
     this.#arm(Date.now() + RETRY_MS);
   }
 

@@ -8,7 +8,6 @@ import {
   type AccountTable,
 } from "../../domain/backups/progress.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
-import { priceOf } from "../../domain/predictions/price.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import {
@@ -36,6 +35,7 @@ const COLUMNS = [
   "updated_at",
   "setup_time",
   "execution_time",
+  "cost",
   "error",
   "metrics",
   "data_removed",
@@ -55,15 +55,14 @@ const INSERT = `INSERT INTO predictions (${COLUMNS.join(", ")}) VALUES (${COLUMN
  * the prediction began.
  */
 const UPDATE = `UPDATE predictions SET object_id = ?, status = ?, updated_at = ?, setup_time = ?,
-  execution_time = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ?, waits_again = ?
+  execution_time = ?, cost = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ?, waits_again = ?
   WHERE id = ?`;
 
-const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, predictions, failed, execution_seconds, price)
+const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, predictions, failed, execution_ms, cost)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (day, model_id, token_id) DO UPDATE SET model = excluded.model,
     predictions = predictions + excluded.predictions, failed = failed + excluded.failed,
-    execution_seconds = execution_seconds + excluded.execution_seconds,
-    price = price + excluded.price`;
+    execution_ms = execution_ms + excluded.execution_ms, cost = cost + excluded.cost`;
 
 type Ended = Pick<
   PredictionUpdate,
@@ -74,7 +73,7 @@ type Ended = Pick<
   | "model_name"
   | "status"
   | "execution_time"
-  | "price_per_hour"
+  | "cost"
 >;
 
 /** The error of a row whose prediction has never begun, and never will. */
@@ -86,7 +85,7 @@ export const NEVER_BEGUN = JSON.stringify({
 
 type Before = Pick<
   PredictionRow,
-  "object_id" | "status" | "revision" | "updated_at" | "execution_time"
+  "object_id" | "status" | "revision" | "updated_at" | "execution_time" | "cost"
 > & { data_removed: number };
 
 export class PredictionRows {
@@ -123,6 +122,7 @@ export class PredictionRows {
         row.updated_at,
         row.setup_time,
         row.execution_time,
+        row.cost,
         row.error,
         row.metrics,
         row.revision,
@@ -158,7 +158,7 @@ export class PredictionRows {
         due_at: null,
         kept_seconds: null,
         user_id: userId,
-        price_per_hour: null,
+        cost: 0,
       },
       () => true,
     );
@@ -193,7 +193,6 @@ export class PredictionRows {
   }
 
   addUsage(row: Ended, sign = 1): void {
-    const seconds = sign * (row.execution_time ?? 0);
     this.#sql.exec(
       ADD_USAGE,
       this.#usageDay(row.updated_at),
@@ -202,15 +201,15 @@ export class PredictionRows {
       `${row.model_owner}/${row.model_name}`,
       sign,
       sign * Number(row.status === "failed"),
-      seconds,
-      priceOf(seconds, row.price_per_hour ?? 0),
+      sign * Math.round((row.execution_time ?? 0) * 1_000),
+      sign * (row.cost ?? 0),
     );
   }
 
   #before(id: string): Before | undefined {
     return this.#sql
       .exec<Before & Record<string, SqlStorageValue>>(
-        `SELECT object_id, status, revision, updated_at, execution_time, data_removed
+        `SELECT object_id, status, revision, updated_at, execution_time, cost, data_removed
         FROM predictions WHERE id = ?`,
         id,
       )

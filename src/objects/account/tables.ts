@@ -23,6 +23,7 @@ export const predictions = sqliteTable(
     updated_at: integer().notNull(),
     setup_time: real(),
     execution_time: real(),
+    cost: integer(),
     error: text(),
     metrics: text(),
     data_removed: integer({ mode: "boolean" }).notNull(),
@@ -58,9 +59,9 @@ export const usage = sqliteTable(
     model: text().notNull(),
     predictions: integer().notNull(),
     failed: integer().notNull(),
-    execution_seconds: real().notNull(),
-    /** Price of that time, in the deployment's currency; 0 for hardware without a price. */
-    price: real().notNull(),
+    execution_ms: integer().notNull(),
+    /** Billionths of the currency unit. */
+    cost: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.day, t.model_id, t.token_id] })],
 );
@@ -92,7 +93,7 @@ CREATE TABLE IF NOT EXISTS predictions (
   id TEXT PRIMARY KEY, object_id TEXT NOT NULL, model_id TEXT NOT NULL, model_owner TEXT NOT NULL,
   model_name TEXT NOT NULL, version_number INTEGER NOT NULL, stream INTEGER NOT NULL,
   status TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, setup_time REAL,
-  execution_time REAL, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
+  execution_time REAL, cost INTEGER, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
   revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,
   token_id TEXT NOT NULL DEFAULT '', token_name TEXT NOT NULL DEFAULT '',
   maker TEXT NOT NULL DEFAULT '', waits_again INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
@@ -102,7 +103,7 @@ CREATE INDEX IF NOT EXISTS predictions_maker ON predictions (maker, id) WHERE ma
 CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS usage (
   day TEXT NOT NULL, model_id TEXT NOT NULL, token_id TEXT NOT NULL, model TEXT NOT NULL,
-  predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_seconds REAL NOT NULL, price REAL NOT NULL,
+  predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_ms INTEGER NOT NULL, cost INTEGER NOT NULL,
   PRIMARY KEY (day, model_id, token_id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS keys (
   maker TEXT NOT NULL, key TEXT NOT NULL, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL,

@@ -2,7 +2,9 @@
 
 import type { Key } from "../../domain/cursor.ts";
 import { notFound } from "../../errors/errors.ts";
+import type { UsageRow } from "../../objects/stubs/account.ts";
 import type { ExportLine } from "../../protocol/export.ts";
+import { amountText } from "../../protocol/money.ts";
 import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findUser } from "../../storage/accounts/users.ts";
@@ -160,6 +162,12 @@ async function* usageLines(services: Services, userId: string): AsyncGenerator<E
     ({ day, model_id, token_id }) => [day, model_id, token_id],
   );
   for await (const rows of usage)
-    for (const row of rows)
-      yield { type: "usage", usage: { ...row, token_id: row.token_id || null } };
+    for (const row of rows) yield { type: "usage", usage: exportedUsageOf(row) };
 }
+
+const exportedUsageOf = ({ token_id, execution_ms, cost, ...row }: UsageRow) => ({
+  ...row,
+  token_id: token_id || null,
+  execution_seconds: execution_ms / 1_000,
+  cost: amountText(cost),
+});

@@ -8,6 +8,7 @@ import {
 } from "../../domain/accounts/usage.ts";
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
 import { csvLine } from "../../lib/text.ts";
+import { amountText } from "../../protocol/money.ts";
 import type { UserStorage, UserUsage } from "../../protocol/user.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";
@@ -67,11 +68,11 @@ export async function getOwnMonth(services: Services, caller: Caller): Promise<U
   return { month, ...storage };
 }
 
-const runsOf = ({ predictions, failed, execution_seconds, price }: UsageCount) => ({
+const runsOf = ({ predictions, failed, execution_ms, cost }: UsageCount) => ({
   predictions,
   failed,
-  execution_seconds: withoutNoise(execution_seconds),
-  cost: withoutNoise(price),
+  execution_seconds: execution_ms / 1_000,
+  cost: amountText(cost),
 });
 
 /** The newest tokens whose names are looked up; an account has at most 100 that have not expired. */
@@ -88,7 +89,7 @@ const COLUMNS = [
   "predictions",
   "failed",
   "execution_seconds",
-  "price",
+  "cost",
   "currency",
 ];
 
@@ -115,7 +116,7 @@ export async function* ownUsageCsv(
   for await (const rows of pages)
     yield rows
       .filter(({ day }) => day <= to)
-      .map(({ day, model, token_id, predictions, failed, execution_seconds, price }) => {
+      .map(({ day, model, token_id, predictions, failed, execution_ms, cost }) => {
         const token = tokenName(names, token_id);
         return csvLine([
           day,
@@ -124,16 +125,13 @@ export async function* ownUsageCsv(
           token_id,
           predictions,
           failed,
-          withoutNoise(execution_seconds),
-          withoutNoise(price),
+          execution_ms / 1_000,
+          amountText(cost),
           services.settings.currency,
         ]);
       })
       .join("");
 }
-
-/** Rounds a sum of fractions, whose last digits are those of binary numbers: 0.30000000000000004. */
-const withoutNoise = (sum: number): number => Number(sum.toPrecision(12));
 
 /** Whether usage can have a cost. */
 export const isHardwarePriced = ({ db }: Services) => isAnyPriced(db);

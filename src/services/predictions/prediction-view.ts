@@ -5,7 +5,6 @@ import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts";
 import { NEW_TAIL } from "../../domain/predictions/log-tail.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
-import { runPrice } from "../../domain/predictions/price.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import {
   NO_MOMENTS,
@@ -25,7 +24,7 @@ import type { Explanation } from "../../protocol/explanation.ts";
 import type { Prediction, PredictionQuery } from "../../protocol/prediction.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
-import { findModelPlaces, findPricePerHour } from "../../storage/models/models.ts";
+import { findModelPlaces } from "../../storage/models/models.ts";
 import { findVersion } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import type { Page, PageRequest } from "../pagination.ts";
@@ -94,11 +93,10 @@ export async function viewPrediction(
 ): Promise<PredictionView> {
   const row = await findOwnPrediction(services, caller, id);
   const stub = await predictionStub(services, caller, id);
-  const [history, version, places, pricePerHour, makers] = await Promise.all([
+  const [history, version, places, makers] = await Promise.all([
     stub.history(hasLogs),
     findVersion(services.db, row.model_id, row.version_number),
     modelPathsOf(services, caller, [row.model_id]),
-    findPricePerHour(services.db, row.model_id, row.version_number),
     makersOf(services, [row]),
   ]);
   const { path: model, mayPin } = places.get(row.model_id) ?? { path: undefined, mayPin: false };
@@ -116,7 +114,7 @@ export async function viewPrediction(
       display,
       isMasked: !version,
       prediction,
-      price: runPrice(prediction, pricePerHour),
+      price: row.cost || undefined,
       steps: timeline(NO_MOMENTS, prediction),
     };
   }
@@ -132,7 +130,7 @@ export async function viewPrediction(
   const input = history.input && (await refreshInputUrls(services, caller, origin, history.input));
   return {
     prediction,
-    price: runPrice(prediction, pricePerHour),
+    price: row.cost || undefined,
     token: row.token_name,
     maker,
     model,

@@ -3,6 +3,7 @@ import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts"
 import { conflict, notFound } from "../../errors/errors.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE, type Hardware, type PutHardware } from "../../protocol/hardware.ts";
+import { amountText } from "../../protocol/money.ts";
 import {
   deleteHardware as deleteRow,
   findAllHardware,
@@ -74,13 +75,19 @@ export async function putHardware(
   const entry = auditEntry({
     action: known ? "hardware.updated" : "hardware.created",
     ...ofHardware(identifier),
-    ...(known && { before: known }),
-    after: { ...request, pool, location_hint },
+    ...(known && { before: shownPrice(known) }),
+    after: shownPrice({ ...request, pool, location_hint }),
   });
   const saved = await saveHardware(db, row, { location_hint, made_at }, entry);
   forgetTargets();
   return present.hardware(saved);
 }
+
+/** An entry of the audit log has the price as requests and responses have it. */
+const shownPrice = <Row extends { price_per_hour: number | null }>(row: Row) => ({
+  ...row,
+  price_per_hour: row.price_per_hour === null ? null : amountText(row.price_per_hour),
+});
 
 const ofHardware = (identifier: string) => ({
   account_id: null,

@@ -98,21 +98,6 @@ const hardwareOf = (version: typeof versions | typeof pinned) => sql`coalesce(
 const runsOn = alias(hardware, "runs_on");
 const runsOnName = sql`iif(${pinned.number} IS NULL, ${hardwareOf(versions)}, ${hardwareOf(pinned)})`;
 
-/**
- * Returns the price of an hour on the hardware of a version. Undefined: the version is deleted; null: there
- * is no price.
- */
-export const findPricePerHour = async (db: Database, modelId: string, number: number) =>
-  (
-    await db
-      .select({ price: hardware.price_per_hour })
-      .from(versions)
-      .innerJoin(models, eq(models.id, versions.model_id))
-      .innerJoin(hardware, eq(hardware.identifier, hardwareOf(versions)))
-      .where(and(eq(versions.model_id, modelId), eq(versions.number, number)))
-      .get()
-  )?.price;
-
 /** Selects models in their full form. */
 const detailed = (db: Database, viewerId?: string) =>
   db

@@ -56,7 +56,7 @@ export const hardware = sqliteTable("hardware", {
   cpus: integer().notNull(),
   ram_per_gpu_gb: real().notNull(),
   ram_gb: real().notNull(),
-  /** The price in the deployment's currency. */
-  price_per_hour: real(),
+  /** Billionths of the currency unit. */
+  price_per_hour: integer(),
   created_at: integer().notNull(),
 });

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { duration } from "../../../src/dashboard/ui/duration.ts";
-import { priceText } from "../../../src/domain/predictions/price.ts";
+import { priceText } from "../../../src/domain/money/price.ts";
 import { hardware } from "../../../src/protocol/hardware.ts";
 import type { Received } from "../../receiver/exchange.ts";
 import { Receiver } from "../../receiver/receiver.ts";
@@ -131,6 +131,6 @@ it("the bill shows the cost of each model and token, and the file adds up to the
     String(sum("predictions")),
     "0",
     duration(sum("execution_seconds")),
-    priceText(sum("price"), "USD"),
+    priceText(Math.round(sum("cost") * 1e9), "USD"),
   ]);
 });

@@ -12,14 +12,14 @@ const row = (day: string, model_id: string, predictions: number) => ({
   model_id,
   predictions,
   failed: predictions - 1,
-  execution_seconds: predictions / 4,
-  price: predictions / 8,
+  execution_ms: predictions * 250,
+  cost: predictions * 125,
 });
 const counted = (predictions: number, failed: number) => ({
   predictions,
   failed,
-  execution_seconds: predictions / 4,
-  price: predictions / 8,
+  execution_ms: predictions * 250,
+  cost: predictions * 125,
 });
 const nothing = counted(0, 0);
 const NOTHING = { models: [], rows: [], tokens: [], trimmed_to: null };

@@ -4,11 +4,11 @@ import { runEstimateOf } from "../../../src/domain/models/run-estimate.ts";
 const report = { isWarm: true, hasRoom: true, isServed: true, setup_ms: 42_000, run_ms: 1_800 };
 
 test("the price of a run is that of its machine for the time it takes", () => {
-  expect(runEstimateOf(report, "model", 2)).toEqual({
+  expect(runEstimateOf(report, "model", 2_000_000_000)).toEqual({
     state: "warm",
     setup_seconds: 42,
     run_seconds: 1.8,
-    run_price: 0.001,
+    run_price: 1_000_000,
   });
 });
 

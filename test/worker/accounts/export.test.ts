@@ -195,7 +195,7 @@ test("an export has all pages of usage, separately for each token", async () => 
   for (const token of ["", token_id])
     await inAccount(
       world.user_id,
-      "INSERT INTO usage SELECT value, ?, ?, 'ada/m', 2, 1, 0.5, 0.25 FROM json_each(?)",
+      "INSERT INTO usage SELECT value, ?, ?, 'ada/m', 2, 1, 500, 250000000 FROM json_each(?)",
       model_id,
       token,
       JSON.stringify(days),
@@ -208,7 +208,7 @@ test("an export has all pages of usage, separately for each token", async () => 
     predictions: 2,
     failed: 1,
     execution_seconds: 0.5,
-    price: 0.25,
+    cost: "0.25",
   };
   expect(rows.slice(0, 2)).toEqual([
     { day: "1970-01-01", token_id: null, ...counts },

@@ -30,7 +30,7 @@ const rowsOf = (userId: string) =>
 const addUsage = (userId: string, day: string, model: string, name: string, predictions: number) =>
   inAccount(
     userId,
-    "INSERT INTO usage VALUES (?, ?, 't', ?, ?, 1, 0.5, 0.25)",
+    "INSERT INTO usage VALUES (?, ?, 't', ?, ?, 1, 500, 250000000)",
     day,
     model,
     name,
@@ -91,8 +91,8 @@ describe("an account", () => {
         model: world.model,
         predictions: 1,
         failed: 0,
-        execution_seconds: 1.5,
-        price: 0,
+        execution_ms: 1_500,
+        cost: 0,
       },
     ]);
   });
@@ -108,10 +108,10 @@ describe("an account", () => {
     const first = await ended(world, 90);
     await setPrice(100);
     await tell(world, first, first);
-    expect(await rowsOf(world.user_id)).toMatchObject([{ execution_seconds: 90, price: 0.06 }]);
+    expect(await rowsOf(world.user_id)).toMatchObject([{ execution_ms: 90_000, cost: 60_000_000 }]);
     // A row of another object of the prediction stands for an object that ran nothing.
     await tell(world, { ...first, object_id: "b".repeat(64), revision: first.revision + 2 ** 40 });
-    expect(await rowsOf(world.user_id)).toMatchObject([{ predictions: 1, price: 0.06 }]);
+    expect(await rowsOf(world.user_id)).toMatchObject([{ predictions: 1, cost: 60_000_000 }]);
   });
 
   test("usage counts a prediction whose first row is final", async () => {
@@ -120,14 +120,14 @@ describe("an account", () => {
     const other = { ...message, id: uuid() };
     await tell(world, message, other, other);
     expect(await rowsOf(world.user_id)).toMatchObject([
-      { predictions: 2, failed: 0, execution_seconds: 3 },
+      { predictions: 2, failed: 0, execution_ms: 3_000 },
     ]);
   });
 
   test("the API has the usage of the current month by model, without the month before", async () => {
     const { client, user_id } = await newUser();
     const usage = () => client.ok<UserUsage>("GET", "/v1/user/usage");
-    const none = { predictions: 0, failed: 0, execution_seconds: 0, cost: 0 };
+    const none = { predictions: 0, failed: 0, execution_seconds: 0, cost: "0" };
     const month = { since: "2036-11-01", currency: "USD", ...none, models: [] };
     expect((await usage()).month).toEqual(month);
     await openAccount(getServices(env), user_id);
@@ -137,10 +137,10 @@ describe("an account", () => {
     await addUsage(user_id, "2036-11-20", "b", "ada/b", 1);
     expect((await usage()).month).toEqual({
       ...{ since: "2036-11-01", currency: "USD" },
-      ...{ predictions: 6, failed: 3, execution_seconds: 1.5, cost: 0.75 },
+      ...{ predictions: 6, failed: 3, execution_seconds: 1.5, cost: "0.75" },
       models: [
-        { model: "ada/a", predictions: 5, failed: 2, execution_seconds: 1, cost: 0.5 },
-        { model: "ada/b", predictions: 1, failed: 1, execution_seconds: 0.5, cost: 0.25 },
+        { model: "ada/a", predictions: 5, failed: 2, execution_seconds: 1, cost: "0.5" },
+        { model: "ada/b", predictions: 1, failed: 1, execution_seconds: 0.5, cost: "0.25" },
       ],
     });
   });
@@ -166,8 +166,8 @@ describe("an account", () => {
       at("2036-11-20T23:00:00Z", { model_id, token_id: "" }),
     );
     expect(await rowsOf(world.user_id)).toMatchObject([
-      { day: "2036-11-19", predictions: 40, failed: 0, execution_seconds: 102.5 },
-      { day: "2036-11-20", model: world.model, predictions: 2, failed: 1, execution_seconds: 2 },
+      { day: "2036-11-19", predictions: 40, failed: 0, execution_ms: 102_500 },
+      { day: "2036-11-20", model: world.model, predictions: 2, failed: 1, execution_ms: 2_000 },
       { day: "2036-11-20", model_id, token_id: "", predictions: 1 },
       { day: "2036-11-20", model_id, token_id: message.token_id, predictions: 1 },
     ]);
@@ -181,7 +181,7 @@ describe("the report", () => {
     await tell(world, await ended(world, 2.5, "failed"));
     const { user_id: other } = await newUser();
     const report = await reportOf(world.user_id);
-    const all = { predictions: 2, failed: 1, execution_seconds: 4, price: 0 };
+    const all = { predictions: 2, failed: 1, execution_ms: 4_000, cost: 0 };
     expect(report.total).toEqual(all);
     expect(report.models).toEqual([{ model: world.model, ...all }]);
     expect(report.days).toHaveLength(30);
@@ -209,7 +209,12 @@ describe("the report", () => {
       [undefined, 63],
     ]);
     expect(month.days[0]).toMatchObject({ day: "2036-10-23", predictions: 3 });
-    expect(month.total).toEqual({ predictions: 453, failed: 10, execution_seconds: 5, price: 2.5 });
+    expect(month.total).toEqual({
+      predictions: 453,
+      failed: 10,
+      execution_ms: 5_000,
+      cost: 2_500_000_000,
+    });
     const quarter = await reportOf(user_id, 90);
     expect(quarter.days).toHaveLength(90);
     expect(quarter.days[0]).toMatchObject({ day: "2036-08-24", predictions: 2_000 });

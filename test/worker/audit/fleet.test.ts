@@ -62,10 +62,10 @@ test("hardware is recorded with its price before and after", async () => {
     [
       "hardware.created",
       expect.objectContaining({
-        after: expect.objectContaining({ name: "GPU", price_per_hour: 1 }),
+        after: expect.objectContaining({ name: "GPU", price_per_hour: "1" }),
       }),
     ],
-    ["hardware.updated", { before: { price_per_hour: 1 }, after: { price_per_hour: 2 } }],
+    ["hardware.updated", { before: { price_per_hour: "1" }, after: { price_per_hour: "2" } }],
     ["hardware.deleted", null],
   ]);
 });

@@ -188,6 +188,7 @@ describe("an account", () => {
             ...common,
             status: "failed",
             error: LOST,
+            cost: 0,
             updated_at: expect.any(Number),
             due_at: expect.any(Number),
           });

@@ -199,11 +199,11 @@ describe("usage", () => {
     model: string,
     predictions: number,
     failed = 0,
-    { token = "", price = 0 } = {},
+    { token = "", cost = 0 } = {},
   ) => {
     await openAccount(getServices(env), userId);
-    const values = [day, model, token, model, predictions, failed, price];
-    await inAccount(userId, "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, 90, ?)", ...values);
+    const values = [day, model, token, model, predictions, failed, cost];
+    await inAccount(userId, "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, 90000, ?)", ...values);
   };
   const daysAgo = (days: number) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
@@ -243,7 +243,7 @@ describe("usage", () => {
     const client = await newClient(username);
     const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
     await count(id, "2036-09-30", "ada/story", 1);
-    await count(id, "2036-10-01", "ada/story", 2, 1, { price: 2.5 });
+    await count(id, "2036-10-01", "ada/story", 2, 1, { cost: 2_500_000_000 });
     await count(id, "2036-10-31", "ada/story", 3);
     await count(id, "2036-11-01", "ada/story", 4);
     const figures = async (query: string) =>
@@ -269,8 +269,8 @@ describe("usage", () => {
     await newClient(username, { name: '=CI, "nightly"' });
     const [row] = await run("SELECT id FROM tokens WHERE user_id = ?", id);
     const token = String(row?.id);
-    await count(id, daysAgo(1), "ada/story", 1, 0, { token: "gone", price: 0.1 + 0.2 });
-    await count(id, daysAgo(0), "ada/story", 4, 1, { token, price: 2.5 });
+    await count(id, daysAgo(1), "ada/story", 1, 0, { token: "gone", cost: 300_000_000 });
+    await count(id, daysAgo(0), "ada/story", 4, 1, { token, cost: 2_500_000_000 });
     await count(id, daysAgo(0), "ada/story", 2);
     await count(id, daysAgo(40), "ada/story", 9);
     const { html } = await visitor.look("/account/usage");
@@ -292,7 +292,7 @@ describe("usage", () => {
     );
     expect(await csv.text()).toBe(
       [
-        "day,model,token,token_id,predictions,failed,execution_seconds,price,currency",
+        "day,model,token,token_id,predictions,failed,execution_seconds,cost,currency",
         `${daysAgo(1)},ada/story,Revoked token,gone,1,0,90,0.3,USD`,
         `${daysAgo(0)},ada/story,Dashboard,,2,0,90,0,USD`,
         `${daysAgo(0)},ada/story,"'=CI, ""nightly""",${token},4,1,90,2.5,USD`,

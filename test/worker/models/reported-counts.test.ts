@@ -163,7 +163,7 @@ test("an end that is reported days late is counted on a day that is still open",
     revision: 9,
     user_id: world.user_id,
     token_id: "",
-    price_per_hour: null,
+    cost: 0,
   });
   expect(await counted()).toEqual([{ n: 3 }]);
   const open = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);

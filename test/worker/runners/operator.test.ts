@@ -40,7 +40,7 @@ describe("hardware", () => {
       cpus: 16,
       ram_per_gpu_gb: 48,
       ram_gb: 128.5,
-      price_per_hour: 0.8,
+      price_per_hour: "0.8",
     };
     const changed = { ...own, ...given, location_hint, created_at };
     expect(await put(`hardware/${identifier}`, given)).toEqual(changed);

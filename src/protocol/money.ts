@@ -1,0 +1,45 @@
+/**
+ * Amounts of money, in the deployment's currency: decimal text outside, safe integers of billionths of the
+ * unit inside.
+ */
+import { z } from "zod";
+
+const UNIT = 1_000_000_000;
+const DIGITS = 9;
+/** The largest amount, in units: more billionths would not be a safe integer. */
+const MAX_UNITS = 9_000_000;
+export const MAX_AMOUNT = MAX_UNITS * UNIT;
+
+/** @param text such as `0.0016`. @returns undefined if it is no amount, or too large or too exact for one */
+export function amountOf(text: string): number | undefined {
+  const [, units = "", fraction = ""] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+  if (units === "") return undefined;
+  const amount = Number(units) * UNIT + Number(fraction.padEnd(DIGITS, "0"));
+  return amount <= MAX_AMOUNT ? amount : undefined;
+}
+
+/** Returns an amount as decimal text without needless zeros: `0.0016`. */
+export function amountText(amount: number): string {
+  const digits = String(Math.abs(amount)).padStart(DIGITS + 1, "0");
+  const fraction = digits.slice(-DIGITS).replace(/0+$/, "");
+  const text = digits.slice(0, -DIGITS) + (fraction && `.${fraction}`);
+  return amount < 0 ? `-${text}` : text;
+}
+
+/** The amount of a response. */
+export const decimalAmount = z
+  .string()
+  .meta({ description: "Decimal text, in the deployment's currency", example: "0.0016" });
+
+/** The amount of a request: decimal text or a number, which becomes an integer of billionths. */
+export const amount = z
+  .union([z.string(), z.number()])
+  .transform((value, context) => {
+    const text = typeof value === "number" ? value.toFixed(DIGITS) : value.trim();
+    const amount = amountOf(text);
+    if (amount !== undefined) return amount;
+    const expected = `An amount has at most ${DIGITS} decimal places and is from 0 to ${MAX_UNITS.toLocaleString("en")}, such as "12.50"`;
+    context.addIssue({ code: "custom", message: expected, input: value });
+    return z.NEVER;
+  })
+  .meta({ description: "Decimal text or a number, in the deployment's currency, up to 9,000,000" });
