@@ -54,6 +54,15 @@ export const runError = z.object({
 });
 export type RunError = z.infer<typeof runError>;
 
+/** The time of a run that its account pays for, as its runner measures it. */
+export const billable = z.object({
+  /** Time that the run was in the container, each moment divided by the number of runs in it. */
+  run_seconds: seconds,
+  /** Time that the container took to start, if this run has caused the start; else 0. */
+  setup_seconds: seconds,
+});
+export type Billable = z.infer<typeof billable>;
+
 export const finish = z.object({
   status: z.enum(["succeeded", "failed", "canceled"]),
   /**
@@ -66,6 +75,8 @@ export const finish = z.object({
   setup_seconds: seconds.optional(),
   /** Time from the request to the container to the end of its response; absent if the model never ran. */
   execution_seconds: seconds.optional(),
+  /** The billable time; absent from runners that do not measure it. */
+  billable: billable.optional(),
   /** Size of the unpacked image, if the job asked for it (`measure`). */
   image_bytes: z.number().int().min(1).max(MAX_IMAGE_BYTES).optional(),
   /** The description that the container's server gives of itself, if the job asked for it (`describe`). */

@@ -60,6 +60,7 @@ describe("frames", () => {
         error: { source: "external", message: "boom", detail: null },
         setup_seconds: 1.5,
         execution_seconds: 0,
+        billable: { run_seconds: 0.25, setup_seconds: 0 },
       },
     },
     { type: "release", reason: "shutting down" },

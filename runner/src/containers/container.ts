@@ -186,18 +186,21 @@ export class Container {
     };
   }
 
-  join(): void {
+  /** @param run its id in the container */
+  join(run: string): void {
     clearTimeout(this.#idle);
-    this.#occupancy.join();
+    this.#occupancy.join(run);
     if (!this.#occupancy.isShared && this.#session) this.#running?.clearLogs();
   }
 
-  /**
-   * Begins a run in the container.
-   * @returns to be called when the run has ended, with whether it succeeded
-   */
-  begin(): (succeeded: boolean) => void {
+  /** Begins a run in the container. @returns as `Activity.run` */
+  begin(): ReturnType<Activity["run"]> {
     return this.#activity.run();
+  }
+
+  /** Milliseconds of the setup so far, for the run that the container was started for; 0 for other runs. */
+  setupMsOf(run: string): number {
+    return this.#occupancy.startedFor === run ? this.#activity.setupMs : 0;
   }
 
   /**

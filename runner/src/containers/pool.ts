@@ -12,7 +12,7 @@ import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
 import type { Lease, Ledger } from "../devices/ledger.ts";
-import type { JobOrder, WarmContainer } from "../jobs/executor.ts";
+import { type JobOrder, runIdOf, type WarmContainer } from "../jobs/executor.ts";
 import { internal } from "../lib/failure.ts";
 import type { LeftContainer } from "./adoption.ts";
 import { Container, type ContainerParts } from "./container.ts";
@@ -57,7 +57,7 @@ export class ContainerPool {
     const specification = specify(job);
     if (this.#isSuspect(specification.key)) return undefined;
     const container = this.#joinable(specification.key) ?? this.#start(specification, parts, names);
-    if (container) return this.#joined(container);
+    if (container) return this.#joined(container, job);
     return this.#ledger.problem(specification.hardware) ?? NO_ROOM;
   }
 
@@ -70,7 +70,7 @@ export class ContainerPool {
         stop.throwIfAborted();
         this.#closed.signal.throwIfAborted();
         const container = this.#find(waiter) ?? this.#add(parts, waiter);
-        if (container) return this.#joined(container);
+        if (container) return this.#joined(container, job);
         const problem = this.#ledger.problem(specification.hardware);
         if (problem !== undefined) throw internal(problem);
         const leaving = this.#leaving(waiter).map((one) => one.stop());
@@ -152,8 +152,8 @@ export class ContainerPool {
     return this.#joinable(waiter.specification.key);
   }
 
-  #joined(container: Container): Container {
-    container.join();
+  #joined(container: Container, job: JobOrder): Container {
+    container.join(runIdOf(job));
     this.#changed();
     return container;
   }

@@ -53,6 +53,8 @@ export async function runJob(
   let setup_seconds: number | undefined;
   let first = placed;
   let hasBegun = false;
+  let latest: Container | undefined;
+  let runMs = 0;
   // Inputs are fetched while the container starts: the start takes time too and is useless without inputs.
   const inputs = parts.inputs.open(job, stop);
   const broken = new AbortController();
@@ -66,14 +68,20 @@ export async function runJob(
     // The output may contain anything that the model's owner put into the container.
     if (job.setup_logs || progress.logs === undefined) reporter.setup(progress);
   };
+  const billable = () => ({
+    run_seconds: runMs / 1_000,
+    setup_seconds: (latest?.setupMsOf(runIdOf(job)) ?? 0) / 1_000,
+  });
   try {
     for (;;) {
       let outcome: Outcome | undefined;
       const container = first ?? (await pool.join(job, parts, startSignal));
+      latest = container;
       first = undefined;
       let leave = () => {};
-      let endRun = (_succeeded: boolean) => {};
+      let endRun = (_succeeded: boolean) => 0;
       let succeeded = false;
+      let end: Finish;
       try {
         const session = await container.session(report, startSignal);
         if (!session.stopsOnDisconnect) leave = whenAbandoned(container, signals.abandon);
@@ -102,23 +110,24 @@ export async function runJob(
         if (shouldTryAnother(outcome, container)) continue;
         if (run.finish.status === "failed") reporter.addToRun(container.crashOutput);
         const finish = await blameGpus(run.finish, container, parts);
-        return { ...finish, ...timeOf(setup_seconds), ...measured, ...described };
+        end = { ...finish, ...timeOf(setup_seconds), ...measured, ...described };
       } catch (error) {
         const text = error instanceof Failure ? `${error.message} ${error.setupLogs ?? ""}` : "";
         throw (await gpuFailure(text, container, parts)) ?? error;
       } finally {
         // From here on the container belongs to other runs.
-        endRun(succeeded);
+        runMs = endRun(succeeded);
         leave();
         pool.leave(container, job.limits.idle_seconds, outcome, signals.abandon.aborted);
       }
+      return { ...end, billable: billable() };
     }
   } catch (error) {
-    if (stop.aborted) return CANCELED;
+    if (stop.aborted) return { ...CANCELED, billable: billable() };
     const failure = asFailure(error, parts.log);
     if (job.setup_logs) reporter.addToSetup(failure.setupLogs ?? "");
     const finish = failedFinish(withSetupLogs(job.setup_logs, failure));
-    return { ...finish, hasFailedStart: failure.ofMachine && !hasBegun };
+    return { ...finish, billable: billable(), hasFailedStart: failure.ofMachine && !hasBegun };
   } finally {
     inputs.then(
       ({ close }) => close(),

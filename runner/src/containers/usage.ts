@@ -15,7 +15,10 @@ export class Activity {
   #phase: ContainerState["phase"] = "starting";
   #since = performance.now();
   #idleSince = this.#since;
+  readonly #madeAt = this.#since;
+  #setupMs: number | undefined;
   readonly #runs = new Set<{ since: number }>();
+  readonly #shares = new Shares();
 
   /** @param key of its jobs */
   constructor(key: string, measures: Measures) {
@@ -30,6 +33,7 @@ export class Activity {
 
   /** An adopted container was ready before: how long its setup took is not known. */
   adopted(): void {
+    this.#setupMs = 0;
     this.#enter("ready");
   }
 
@@ -42,14 +46,25 @@ export class Activity {
     if (this.#phase !== "stopping") this.#enter("stopping");
   }
 
-  /** A run begins. @returns to be called when the run has ended, with whether it succeeded */
-  run(): (succeeded: boolean) => void {
+  /** How long the setup took, has taken so far, or took until it failed. */
+  get setupMs(): number {
+    return this.#setupMs ?? performance.now() - this.#madeAt;
+  }
+
+  /**
+   * A run begins.
+   * @returns to be called when the run has ended, with whether it succeeded; it returns the milliseconds of the
+   * container that are the run's
+   */
+  run(): (succeeded: boolean) => number {
     const run = { since: performance.now() };
     this.#runs.add(run);
+    const leave = this.#shares.join(run.since);
     return (succeeded) => {
       this.#runs.delete(run);
       // The duration of a stopped or failed run does not predict the next run's.
       if (succeeded) this.#measures.add({ key: this.#key, run_ms: msSince(run.since) });
+      return leave(performance.now());
     };
   }
 
@@ -69,12 +84,41 @@ export class Activity {
   }
 
   #enter(phase: ContainerState["phase"]): void {
+    this.#setupMs ??= performance.now() - this.#madeAt;
     this.#phase = phase;
     this.#since = performance.now();
   }
 }
 
 const msSince = (time: number) => Math.round(performance.now() - time);
+
+/**
+ * Divides the time of a container by the number of runs that are in it at each moment, so that the shares of all
+ * runs add up to the time in which at least one was there. Times are those of `performance.now()`.
+ */
+export class Shares {
+  #runs = 0;
+  #changedAt = 0;
+  /** The time that a run would have that has been there from the start. */
+  #each = 0;
+
+  /** @returns to be called with the time when the run has left, which returns its share in milliseconds */
+  join(now: number): (now: number) => number {
+    this.#advance(now);
+    this.#runs += 1;
+    const before = this.#each;
+    return (end) => {
+      this.#advance(end);
+      this.#runs -= 1;
+      return this.#each - before;
+    };
+  }
+
+  #advance(now: number): void {
+    if (this.#runs > 0) this.#each += (now - this.#changedAt) / this.#runs;
+    this.#changedAt = now;
+  }
+}
 
 /** Durations of setups and runs, kept until they are reported: the pool expects the same of the next. */
 export class Measures {
@@ -98,6 +142,7 @@ const MAX_FAILED_RUNS = 3;
 export class Occupancy {
   #users = 0;
   #joins: number;
+  #startedFor: string | undefined;
   /** Users whose result is not wanted any more. */
   #abandoned = 0;
   #shared = false;
@@ -144,7 +189,13 @@ export class Occupancy {
     return this.#abandoned >= this.#users;
   }
 
-  join(): void {
+  /** The run that joined a new container first: it was started for that run. */
+  get startedFor(): string | undefined {
+    return this.#startedFor;
+  }
+
+  join(run: string): void {
+    if (!this.hasBeenUsed) this.#startedFor = run;
     this.#shared = this.#users > 0;
     this.#users += 1;
     this.#joins += 1;

@@ -73,7 +73,7 @@ export interface RunnableJob extends JobOrder {
  * The id of a run in its container. It includes the attempt because the previous attempt may still
  * be in the container if this runner was silent for a while and then got the job again.
  */
-export const runIdOf = ({ prediction_id, attempt }: RunnableJob): string =>
+export const runIdOf = ({ prediction_id, attempt }: JobOrder): string =>
   attempt === 1 ? prediction_id : `${prediction_id}-${attempt}`;
 
 /** Whether the output of a call has images, which come as base64. */

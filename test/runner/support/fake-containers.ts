@@ -146,7 +146,7 @@ export function world(
     environment: () => ({}),
     async connect({ ended }, report, stop) {
       report("loading\n");
-      if (loading) await untilAborted(loading, stop);
+      if (loading) await untilAborted(loading, AbortSignal.any([stop, ended]));
       const container = started.at(-1);
       if (!container) throw external("nothing has started");
       return {
