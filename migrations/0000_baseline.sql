@@ -82,6 +82,7 @@ CREATE TABLE `tokens` (
 	`scopes` text NOT NULL,
 	`models` text,
 	`priority` text,
+	`limits` text,
 	`made_by` text,
 	`service_role` text,
 	`created_at` integer NOT NULL,
@@ -769,12 +770,17 @@ CREATE TRIGGER model_variables_unweighed AFTER DELETE ON model_variables BEGIN
 END;
 --> statement-breakpoint
 CREATE TRIGGER tokens_weighed AFTER INSERT ON tokens BEGIN
-	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 512 + length(CAST(NEW.name AS BLOB)) + length(coalesce(NEW.models, '')))
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 512 + length(CAST(NEW.name AS BLOB)) + length(coalesce(NEW.models, '')) + length(coalesce(NEW.limits, '')))
 		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
 END;
 --> statement-breakpoint
+CREATE TRIGGER tokens_weighed_again AFTER UPDATE OF limits ON tokens BEGIN
+	UPDATE account_bytes SET bytes = bytes + length(coalesce(NEW.limits, '')) - length(coalesce(OLD.limits, ''))
+		WHERE user_id = NEW.user_id;
+END;
+--> statement-breakpoint
 CREATE TRIGGER tokens_unweighed AFTER DELETE ON tokens BEGIN
-	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(OLD.name AS BLOB)) + length(coalesce(OLD.models, '')))
+	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(OLD.name AS BLOB)) + length(coalesce(OLD.models, '')) + length(coalesce(OLD.limits, '')))
 		WHERE user_id = OLD.user_id;
 END;
 --> statement-breakpoint

@@ -33,6 +33,7 @@ import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
 import type { NamedModel } from "./named-model.ts";
 import { clientNetwork, lengthOf, limitAddress, limitRate, meterWrites } from "./rate-limit.ts";
+import { countWithToken, requireWithinLimits } from "./token-limits.ts";
 
 export const requireScope = (...scopes: [Scope, ...Scope[]]) =>
   userToken(countByToken, anyScope(scopes));
@@ -120,11 +121,10 @@ export const identifyUser = (c: Context<AppEnv>, token: string): Promise<Caller>
 
 /** Resolves a token of any kind, whatever its sender may do. @throws ProblemError */
 export const identifySender = (c: Context<AppEnv>) =>
-  identify<unknown>(c, (services, token, check) => {
+  identify<unknown>(c, async (services, token, check) => {
     if (isToken(token, "ausr")) return authenticateRunner(services, token, check);
-    return c.req.path.startsWith("/v1/operator/")
-      ? authenticateOperator(services, token, check)
-      : authenticate(services, token, check);
+    if (c.req.path.startsWith("/v1/operator/")) return authenticateOperator(services, token, check);
+    requireWithinLimits(c, await authenticate(services, token, check));
   });
 
 /**
@@ -260,6 +260,7 @@ async function endedToken(
   try {
     const { services } = c.var;
     const now = await authenticate(services, bearer(c), check, maxAgeMs);
+    requireWithinLimits(c, now);
     if (!isAllowed(now)) return operatorEnded();
     if (!(await hasAccessStill(services, now, caller))) return accessLost();
   } catch (error) {
@@ -280,8 +281,9 @@ function countWrite(c: Context<AppEnv>, { user_id }: Caller): Promise<void> {
   return limitRate(c, "writes", user_id);
 }
 
-function countPrediction(c: Context<AppEnv>, { user_id }: Caller): Promise<void> {
-  return limitRate(c, "predictions", user_id);
+function countPrediction(c: Context<AppEnv>, caller: Caller): Promise<void> {
+  countWithToken(c, caller, "predictions");
+  return limitRate(c, "predictions", caller.user_id);
 }
 
 /**
@@ -320,12 +322,14 @@ async function identify<Identity>(
   }
 }
 
-/** Like `identify`, for a user: entries of the audit log name the caller. */
+/** Like `identify`, for a user, within the limits of the token. Entries of the audit log name the caller. */
 async function identifyCaller(
   c: Context<AppEnv>,
   request?: { token?: string; named?: NamedModel | undefined },
 ): Promise<Caller> {
   const caller = await identify(c, authenticate, request);
+  requireWithinLimits(c, caller);
+  countWithToken(c, caller, "requests");
   describeRequest({ sender: senderOf(caller) });
   return caller;
 }

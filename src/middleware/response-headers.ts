@@ -27,6 +27,12 @@ const ALWAYS = {
     "x-ratelimit-limit",
     "x-ratelimit-remaining",
     "x-ratelimit-reset",
+    "x-ratelimit-limit-requests",
+    "x-ratelimit-remaining-requests",
+    "x-ratelimit-reset-requests",
+    "anthropic-ratelimit-requests-limit",
+    "anthropic-ratelimit-requests-remaining",
+    "anthropic-ratelimit-requests-reset",
     "etag",
     "accept-ranges",
     "content-range",
@@ -35,6 +41,9 @@ const ALWAYS = {
   // User content is served from the pages' origin, whose policy allows scripts from 'self'.
   "x-content-type-options": "nosniff",
 };
+
+/** The wait after a 429 that knows none: of a container, and of what the account has to finish first. */
+const RETRY_SECONDS = "10";
 
 const preflight = cors({ origin: "*", maxAge: 86_400 });
 
@@ -49,6 +58,8 @@ export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
   else await next();
   const { headers } = withOwnHeaders(c, "x-request-id", c.get("requestId"));
   for (const [name, value] of headersOf(c)) headers.set(name, value);
+  if (c.res.status === 429 && !headers.has("retry-after"))
+    headers.set("retry-after", RETRY_SECONDS);
   if (isNotStored(c.res)) headers.set("cache-control", "no-store");
 });
 

@@ -25,6 +25,7 @@ export const AUDIT_ACTIONS = {
   "recovery_codes.created": "New recovery codes were created",
   "session.revoked": "A session was ended by its user",
   "token.created": "An access token was created",
+  "token.updated": "The limits of an access token were changed",
   "token.revoked": "An access token was revoked",
   "organization.created": "An organization was created",
   "organization.updated": "An organization was changed",

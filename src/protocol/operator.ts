@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { orNull, priority, slug, timestamp, uuid } from "./common.ts";
 import { prediction } from "./prediction.ts";
+import { tokenLimits } from "./token-limits.ts";
 import { owner } from "./user.ts";
 
 export const scope = z.enum(["read", "write", "predict", "operator"]).meta({
@@ -40,6 +41,7 @@ export const createToken = z
     expires_at: timestamp
       .nullish()
       .meta({ description: "When the token expires. By default, never" }),
+    limits: orNull(tokenLimits).optional().meta({ description: "By default, none" }),
   })
   .meta({ id: "CreateToken", example: { name: "laptop", scopes: ["read", "predict"] } });
 export type CreateToken = z.infer<typeof createToken>;
@@ -80,6 +82,7 @@ export const token = z
       .nullable()
       .meta({ description: "Highest queue priority this token can request; null for any" }),
     expires_at: timestamp.nullable(),
+    limits: orNull(tokenLimits).meta({ description: "Null for none" }),
   })
   .meta({ id: "Token" });
 export type Token = z.infer<typeof token>;

@@ -15,6 +15,7 @@ import {
   token,
 } from "../protocol/operator.ts";
 import { createOrganizationFor, member, organization } from "../protocol/organization.ts";
+import { updateToken as updateTokenBody } from "../protocol/token-limits.ts";
 import { user } from "../protocol/user.ts";
 import { getUser } from "../services/access/accounts.ts";
 import { appointOwner } from "../services/accounts/members.ts";
@@ -26,6 +27,7 @@ import {
   createToken,
   listRunnerTokens,
   revokeToken,
+  updateToken,
 } from "../services/accounts/tokens.ts";
 import { createUser, releaseUsername } from "../services/accounts/users.ts";
 import { deleteCategory, putCategory as saveCategory } from "../services/models/categories.ts";
@@ -190,6 +192,17 @@ const revokeTokenRoute = createRoute({
   responses: { 200: gone, ...errorResponses },
 });
 
+const updateTokenRoute = createRoute({
+  ...operators,
+  method: "patch",
+  path: "/operator/tokens/{token_id}",
+  operationId: "updateToken",
+  summary: "Change the limits of an access token",
+  description: "Takes effect everywhere within 10 s.",
+  request: { params: oneToken, body: jsonBody(updateTokenBody) },
+  responses: { 200: jsonResponse("The changed token", token), ...errorResponses },
+});
+
 const runnerTokens = createRoute({
   ...operators,
   method: "post",
@@ -322,6 +335,10 @@ export const operatorRoutes = router()
   .openapi(revokeTokenRoute, async (c) => {
     await revokeToken(c.var.services, c.req.valid("param").token_id);
     return c.json({}, 200);
+  })
+  .openapi(updateTokenRoute, async (c) => {
+    const { limits } = c.req.valid("json");
+    return c.json(await updateToken(c.var.services, c.req.valid("param").token_id, limits), 200);
   })
   .openapi(runnerTokens, async (c) =>
     c.json(await createRunnerToken(c.var.services, c.req.valid("json")), 200),

@@ -95,6 +95,7 @@ const token = (row: TokenRow): Token => ({
   models: row.models?.toSorted() ?? null,
   priority: row.priority,
   expires_at: row.expires_at === null ? null : timestamp(row.expires_at),
+  limits: row.limits,
 });
 
 const organizationToken = ({ maker, ...row }: OrganizationTokenRow): OrganizationToken => ({

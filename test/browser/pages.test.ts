@@ -7,6 +7,7 @@ import { pageOf } from "../../src/protocol/common.ts";
 import { example } from "../../src/protocol/example.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
 import { MEDIA_TYPES } from "../../src/protocol/oci.ts";
+import { newToken, token as tokenShape } from "../../src/protocol/operator.ts";
 import { newOrganizationInvitation, organization } from "../../src/protocol/organization.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { webhookEndpoint, webhookEvent } from "../../src/protocol/webhook.ts";
@@ -69,8 +70,10 @@ async function makeOrganization() {
   const username = "acme";
   await owner.call(organization, "POST", "/organizations", { body: { username, name: "Acme" } });
   const path = `/organizations/${username}`;
-  const token = { name: "CI", service_role: "developer" };
-  await owner.fetch("POST", `${path}/tokens`, { body: token });
+  const service = {
+    body: { name: "CI", service_role: "developer", limits: { max_running: 4 } },
+  };
+  const { id: token } = await owner.call(newToken, "POST", `${path}/tokens`, service);
   const body = { role: "developer", note: "for Grace" };
   const { invitation } = await owner.call(
     newOrganizationInvitation,
@@ -80,7 +83,14 @@ async function makeOrganization() {
       body,
     },
   );
-  return { organization: username, invitation };
+  return { organization: username, invitation, token, ownToken: await findOwnToken() };
+}
+
+/** Returns the ID of a token of the operator's own account. */
+async function findOwnToken(): Promise<string> {
+  const path = `/operator/users/${OPERATOR}/tokens`;
+  const { items } = await site.world.operator.call(pageOf(tokenShape), "GET", path);
+  return items[0]?.id ?? "";
 }
 
 /** Makes one run of each kind. A run with `ends` has ended. */

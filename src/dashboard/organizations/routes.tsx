@@ -11,6 +11,7 @@ import {
   createOrganizationToken as createTokenBody,
   setMember as setMemberBody,
 } from "../../protocol/organization.ts";
+import { updateToken } from "../../protocol/token-limits.ts";
 import { parse } from "../../routes/router.ts";
 import { isSuspended } from "../../services/access/access.ts";
 import {
@@ -24,16 +25,18 @@ import {
   setMember,
 } from "../../services/accounts/members.ts";
 import {
+  createOrganizationToken,
+  listOrganizationTokens,
+  readOrganizationToken,
+  revokeOrganizationToken,
+  updateOrganizationToken,
+} from "../../services/accounts/organization-tokens.ts";
+import {
   createOrganization,
   deleteOrganization,
   listOrganizations,
   updateOrganization,
 } from "../../services/accounts/organizations.ts";
-import {
-  createOrganizationToken,
-  listOrganizationTokens,
-  revokeOrganizationToken,
-} from "../../services/accounts/tokens.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import { isAdmitted, readAdmission } from "../../services/sign-in/admission.ts";
 import { requireRole, requireUser, viewerOf } from "../access.ts";
@@ -49,7 +52,9 @@ import {
   readForm,
 } from "../form.ts";
 import { showHome } from "../home/routes.tsx";
+import { LimitsPage, readLimits } from "../tokens/limits.tsx";
 import { type CreatedToken, readTokenForm } from "../tokens/new-token.tsx";
+import { LIMITS_CHANGED } from "../tokens/routes.tsx";
 import {
   DeletionPage,
   JoinPage,
@@ -130,15 +135,21 @@ export const organizationPages = pages()
     });
     return draft ? showTokens(c, draft) : showTokens(c, emptyDraft, created);
   })
+  .get(`${TOKENS}/:id`, requireUser, (c) => showLimits(c, emptyDraft))
+  .post(`${TOKENS}/:id`, requireUser, async (c) => {
+    const { organization, id } = c.req.param();
+    const { draft } = await handleForm(c, async (form) => {
+      const { limits } = parse(updateToken, { limits: readLimits(form) }, "body");
+      await updateOrganizationToken(c.var.services, viewerOf(c).caller, organization, id, limits);
+    });
+    if (draft) return showLimits(c, draft);
+    return redirectWithFlash(c, LIMITS_CHANGED, tokensOf(organization));
+  })
   .post(`${TOKENS}/:id/revoke`, requireUser, async (c) => {
     const { organization, id } = c.req.param();
     await revokeOrganizationToken(c.var.services, viewerOf(c).caller, organization, id);
     const message = "Token revoked. It stops working within 10 seconds.";
-    return redirectWithFlash(
-      c,
-      message,
-      `${organizationAddress({ username: organization })}/tokens`,
-    );
+    return redirectWithFlash(c, message, tokensOf(organization));
   })
   .post(`${ORGANIZATION}/second-factor`, requireUser, async (c) => {
     const { organization } = c.req.param();
@@ -226,6 +237,18 @@ async function showTokens(c: PageContext, draft: Draft, created?: CreatedToken) 
   const whose = { organization: username, role: caller.role };
   return c.render(<TokensPage {...{ ...whose, tokens, models, created, draft }} />, {
     title: "Access tokens",
+  });
+}
+
+const tokensOf = (organization: string) =>
+  `${organizationAddress({ username: organization })}/tokens`;
+
+async function showLimits(c: PageContext, draft: Draft) {
+  const { organization = "", id = "" } = c.req.param();
+  const { caller } = viewerOf(c);
+  const token = await readOrganizationToken(c.var.services, caller, organization, id);
+  return c.render(<LimitsPage {...{ token, draft }} at={tokensOf(organization)} />, {
+    title: "Limits of a token",
   });
 }
 

@@ -4,6 +4,7 @@ import type { OrganizationToken } from "../../protocol/organization.ts";
 import type { Page } from "../../services/pagination.ts";
 import { organizationAddress } from "../addresses.ts";
 import type { Draft } from "../form.ts";
+import { ShownLimits } from "../tokens/limits.tsx";
 import { type CreatedToken, NewToken, TokenCreated } from "../tokens/new-token.tsx";
 import { Select } from "../ui/fields.tsx";
 import { RevokeForm } from "../ui/layout.tsx";
@@ -75,7 +76,7 @@ const Tokens = ({ at, tokens }: { at: string; tokens: OrganizationToken[] }) => 
       { name: "Actions", is: "hidden" },
     ]}
   >
-    {tokens.map(({ id, name, prefix, scopes, service_role, made_by, last_used_at, expires_at }) => (
+    {tokens.map(({ id, name, prefix, scopes, limits, service_role, made_by, ...dates }) => (
       <tr>
         <th scope="row">
           <bdi>{name}</bdi> <small class="mono">{prefix}…</small>
@@ -84,12 +85,18 @@ const Tokens = ({ at, tokens }: { at: string; tokens: OrganizationToken[] }) => 
           {service_role === null ? made_by : `Service token: ${service_role}`}
           {service_role !== null && made_by && <small>made by {made_by}</small>}
         </td>
-        <td data-label="Scopes">{scopes.join(", ")}</td>
-        <td data-label="Last used">
-          {last_used_at === null ? "never" : <Time at={last_used_at} />}
+        <td data-label="Scopes">
+          {scopes.join(", ")}
+          <ShownLimits limits={limits} />
         </td>
-        <td data-label="Expires">{expires_at === null ? "never" : <Time at={expires_at} />}</td>
+        <td data-label="Last used">
+          {dates.last_used_at === null ? "never" : <Time at={dates.last_used_at} />}
+        </td>
+        <td data-label="Expires">
+          {dates.expires_at === null ? "never" : <Time at={dates.expires_at} />}
+        </td>
         <td class="end">
+          <a href={`${at}/tokens/${id}`}>Limits</a>
           <RevokeForm
             action={`${at}/tokens/${id}/revoke`}
             name={name}

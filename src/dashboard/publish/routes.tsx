@@ -1,6 +1,7 @@
 /** `/models/publish` and `…/publish` of a model: the ways to publish, with a token made in place. */
 import { createOrganizationToken as createTokenBody } from "../../protocol/organization.ts";
-import { createOrganizationToken, createToken } from "../../services/accounts/tokens.ts";
+import { createOrganizationToken } from "../../services/accounts/organization-tokens.ts";
+import { createToken } from "../../services/accounts/tokens.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { newModelAccess, requireUser, viewerOf } from "../access.ts";
 import { isPersonal, type PageContext, pages } from "../context.ts";

@@ -7,6 +7,7 @@ import { type Draft, fieldText, fieldTexts } from "../form.ts";
 import { Choices, DraftContext, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
+import { NewLimits, readLimits } from "./limits.tsx";
 
 /** @param children further fields, before the button */
 export const NewToken = ({
@@ -60,6 +61,7 @@ export const NewToken = ({
       options={PRIORITY_CHOICES}
     />
     {children}
+    <NewLimits />
     <Submit>Create token</Submit>
   </Form>
 );
@@ -168,6 +170,7 @@ export const readTokenForm = (form: FormData, now: number) => ({
   models: readModels(form),
   priority: fieldText(form, "priority") || null,
   expires_at: readExpiry(form, now),
+  limits: readLimits(form),
 });
 
 const MODEL_CHOICES = [

@@ -1,7 +1,14 @@
 /** `/tokens`: your access tokens. */
 import { createToken as createTokenBody, type Token } from "../../protocol/operator.ts";
+import { updateToken } from "../../protocol/token-limits.ts";
 import { parse } from "../../routes/router.ts";
-import { createToken, listTokens, revokeOwnToken } from "../../services/accounts/tokens.ts";
+import {
+  createToken,
+  listTokens,
+  readOwnToken,
+  revokeOwnToken,
+  updateOwnToken,
+} from "../../services/accounts/tokens.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import type { Page } from "../../services/pagination.ts";
 import { requireUser, viewerOf } from "../access.ts";
@@ -11,6 +18,7 @@ import { RevokeForm } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
+import { LimitsPage, readLimits, ShownLimits } from "./limits.tsx";
 import { type CreatedToken, NewToken, readTokenForm, TokenCreated } from "./new-token.tsx";
 
 const TokensPage = ({
@@ -77,7 +85,7 @@ export const TokenTable = ({
         { name: "Actions", is: "hidden" },
       ]}
     >
-      {tokens.map(({ id, name, prefix, scopes, models, priority, ...dates }) => (
+      {tokens.map(({ id, name, prefix, scopes, models, priority, limits, ...dates }) => (
         <tr>
           <th scope="row">
             <bdi>{name}</bdi> <small class="mono">{prefix}…</small>
@@ -86,6 +94,7 @@ export const TokenTable = ({
             {scopes.join(", ")}
             {models && !owner && <OnlyModels models={models} />}
             {priority && <small>priority {priority}</small>}
+            <ShownLimits limits={limits} />
           </td>
           <td data-label="Last used">
             {dates.last_used_at === null ? "never" : <Time at={dates.last_used_at} />}
@@ -103,6 +112,7 @@ export const TokenTable = ({
             <Time at={dates.created_at} />
           </td>
           <td class="end">
+            {!owner && <a href={`/tokens/${id}`}>Limits</a>}
             <RevokeForm
               action={owner ? `/users/${owner}/tokens/${id}/revoke` : `/tokens/${id}/revoke`}
               name={name}
@@ -155,10 +165,28 @@ export const tokenPages = pages()
     // The token is only in this response, which is never cached (middleware/conditional.ts).
     return show(c, emptyDraft, created);
   })
+  .get("/tokens/:id", requireUser, (c) => showLimits(c, emptyDraft))
+  .post("/tokens/:id", requireUser, async (c) => {
+    const { draft } = await handleForm(c, async (form) => {
+      const { limits } = parse(updateToken, { limits: readLimits(form) }, "body");
+      await updateOwnToken(c.var.services, viewerOf(c).user.id, c.req.param("id"), limits);
+    });
+    if (draft) return showLimits(c, draft);
+    return redirectWithFlash(c, LIMITS_CHANGED, "/tokens");
+  })
   .post("/tokens/:id/revoke", requireUser, async (c) => {
     await revokeOwnToken(c.var.services, viewerOf(c).user.id, c.req.param("id"));
     return redirectWithFlash(c, "Token revoked. It stops working within 10 seconds.", "/tokens");
   });
+
+export const LIMITS_CHANGED = "Limits changed. They take effect within 10 seconds.";
+
+async function showLimits(c: PageContext, draft: Draft) {
+  const token = await readOwnToken(c.var.services, viewerOf(c).user.id, c.req.param("id") ?? "");
+  return c.render(<LimitsPage {...{ token, draft }} at="/tokens" />, {
+    title: "Limits of a token",
+  });
+}
 
 async function show(c: PageContext, draft: Draft, created?: CreatedToken) {
   const { services } = c.var;

@@ -34,33 +34,34 @@ export class RequestCounter {
 export const nearerLimit = (one: RateStatus | undefined, other: RateStatus): RateStatus =>
   one && one.remaining <= other.remaining ? one : other;
 
-/** @param convention adds the header names that its clients read @param now Unix ms */
+/** @param convention whose clients read other names @param now Unix ms */
 export function rateHeaders(
   { limit, remaining, reset }: RateStatus,
   convention: Convention | undefined,
   now: number,
 ): Record<string, string> {
-  const headers = {
-    "x-ratelimit-limit": String(limit),
-    "x-ratelimit-remaining": String(remaining),
-    "x-ratelimit-reset": String(Math.floor(now / 1_000) + reset),
-  };
   switch (convention) {
     case "vendora":
       return {
-        ...headers,
         "x-ratelimit-limit-requests": String(limit),
         "x-ratelimit-remaining-requests": String(remaining),
-        "x-ratelimit-reset-requests": `${reset}s`,
+        "x-ratelimit-reset-requests": durationText(reset),
       };
     case "vendorb":
       return {
-        ...headers,
         "anthropic-ratelimit-requests-limit": String(limit),
         "anthropic-ratelimit-requests-remaining": String(remaining),
         "anthropic-ratelimit-requests-reset": new Date(now + reset * 1_000).toISOString(),
       };
     default:
-      return headers;
+      return {
+        "x-ratelimit-limit": String(limit),
+        "x-ratelimit-remaining": String(remaining),
+        "x-ratelimit-reset": String(Math.floor(now / 1_000) + reset),
+      };
   }
 }
+
+/** Returns a duration as OpenAI writes it: `12s`, `1m0s`. */
+const durationText = (seconds: number): string =>
+  seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;

@@ -2,7 +2,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireScope, requireScopeToWrite } from "../../middleware/authentication.ts";
 import { nothing, pageOf, pageQuery, slugInPath, uuid } from "../../protocol/common.ts";
-import { newToken } from "../../protocol/operator.ts";
+import { newToken, token } from "../../protocol/operator.ts";
 import {
   createOrganization,
   createOrganizationInvitation,
@@ -16,9 +16,10 @@ import {
   setMember,
   updateOrganization,
 } from "../../protocol/organization.ts";
+import { updateToken } from "../../protocol/token-limits.ts";
 import * as members from "../../services/accounts/members.ts";
+import * as tokens from "../../services/accounts/organization-tokens.ts";
 import * as organizations from "../../services/accounts/organizations.ts";
-import * as tokens from "../../services/accounts/tokens.ts";
 import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
 import { pageRequest, router } from "../router.ts";
 
@@ -41,7 +42,7 @@ const create = createRoute({
   operationId: "createOrganization",
   summary: "Create an organization",
   description:
-    "You become its first owner. Its username is a namespace like that of a user. Requires a token of your own account, with all scopes, any priority and no expiry.",
+    "You become its first owner. Its username is a namespace like that of a user. Requires a token of your own account, with all scopes, any priority, no expiry and no limits.",
   request: { body: jsonBody(createOrganization) },
   responses: {
     200: jsonResponse("The organization", organization),
@@ -115,7 +116,7 @@ const memberUpdate = createRoute({
   operationId: "setMember",
   summary: "Change a member's role",
   description:
-    "Requires the role admin, and owner to make or unmake owners. It takes effect everywhere within 10 s. New people join with an invitation. Requires a token with all scopes, any priority and no expiry.",
+    "Requires the role admin, and owner to make or unmake owners. It takes effect everywhere within 10 s. New people join with an invitation. Requires a token with all scopes, any priority, no expiry and no limits.",
   request: { params: oneMember, body: jsonBody(setMember) },
   responses: {
     200: jsonResponse("The member", member),
@@ -143,7 +144,7 @@ const invitation = createRoute({
   operationId: "createOrganizationInvitation",
   summary: "Invite a person",
   description:
-    "Returns a link with which one person can join within 7 days. It works as long as you may invite. Requires the role admin, and a token with all scopes, any priority and no expiry.",
+    "Returns a link with which one person can join within 7 days. It works as long as you may invite. Requires the role admin, and a token with all scopes, any priority, no expiry and no limits.",
   request: { params: one, body: jsonBody(createOrganizationInvitation) },
   responses: {
     200: jsonResponse("The link, which is not shown again", newOrganizationInvitation),
@@ -183,7 +184,7 @@ const joining = createRoute({
   operationId: "joinOrganization",
   summary: "Join an organization",
   description:
-    "Accepts an invitation. Requires a token of your own account, with all scopes, any priority and no expiry.",
+    "Accepts an invitation. Requires a token of your own account, with all scopes, any priority, no expiry and no limits.",
   request: { body: jsonBody(joinOrganization) },
   responses: {
     200: jsonResponse("The organization, with your role", organization),
@@ -228,6 +229,18 @@ const tokenRemoval = createRoute({
   description: "Requires the role admin for tokens that are not your own.",
   request: { params: oneToken },
   responses: { 200: jsonResponse("Revoked", nothing), ...errorResponses },
+});
+
+const tokenUpdate = createRoute({
+  ...writing,
+  method: "patch",
+  path: `${ORGANIZATION}/tokens/{token_id}`,
+  operationId: "updateOrganizationToken",
+  summary: "Change the limits of an organization's token",
+  description:
+    "Takes effect within 10 s. Requires the role admin for tokens that are not your own, and a token without limits.",
+  request: { params: oneToken, body: jsonBody(updateToken) },
+  responses: { 200: jsonResponse("The changed token", token), ...errorResponses },
 });
 
 export const organizationRoutes = router()
@@ -303,6 +316,15 @@ export const organizationRoutes = router()
     const { organization: name } = c.req.valid("param");
     const request = pageRequest(c, c.req.valid("query"));
     return c.json(await tokens.listOrganizationTokens(services, caller, name, request), 200);
+  })
+  .openapi(tokenUpdate, async (c) => {
+    const { services, caller } = c.var;
+    const { organization: name, token_id } = c.req.valid("param");
+    const { limits } = c.req.valid("json");
+    return c.json(
+      await tokens.updateOrganizationToken(services, caller, name, token_id, limits),
+      200,
+    );
   })
   .openapi(tokenRemoval, async (c) => {
     const { organization: name, token_id } = c.req.valid("param");

@@ -40,7 +40,7 @@ const set = createRoute({
   tags,
   summary: "Share a model",
   description:
-    "Shares the model with a user or an organization, or changes the level. Only for the model's owner; in an organization, for admins. Versions that a collaborator publishes can read the model's variables. Shares of a public model are kept when it becomes private. Requires a token with all scopes, any priority and no expiry. Takes effect everywhere within 10 s.",
+    "Shares the model with a user or an organization, or changes the level. Only for the model's owner; in an organization, for admins. Versions that a collaborator publishes can read the model's variables. Shares of a public model are kept when it becomes private. Requires a token with all scopes, any priority, no expiry and no limits. Takes effect everywhere within 10 s.",
   middleware: changing,
   request: { params: one, body: jsonBody(setBody) },
   responses: {

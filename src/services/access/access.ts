@@ -8,6 +8,7 @@ import { notVisible, ProblemError } from "../../errors/errors.ts";
 import type { Priority } from "../../protocol/common.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../protocol/operator.ts";
 import type { Role } from "../../protocol/organization.ts";
+import type { TokenLimits } from "../../protocol/token-limits.ts";
 import { sees } from "../../storage/accounts/reader-access.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
 import type { Services } from "../services.ts";
@@ -56,20 +57,21 @@ export async function requireAccountAccess(
  * @throws ProblemError forbidden
  */
 export function requireUnlimited(
-  { is_session, scopes, priority, expires_at }: Caller,
+  { is_session, scopes, priority, limits, expires_at }: Caller,
   what: string,
 ): void {
   if (is_session) return;
   const missing = DEFAULT_SCOPES.filter((one) => !scopes.includes(one));
-  const limits = [
+  const reasons = [
     ...missing.map((one) => `lacks the scope ${one}`),
     ...(priority === null ? [] : [`allows priority '${priority}' at most`]),
     ...(expires_at == null ? [] : ["expires"]),
+    ...(limits ? ["has limits"] : []),
   ];
-  if (limits.length === 0) return;
+  if (reasons.length === 0) return;
   throw new ProblemError(
     "forbidden",
-    `This token cannot ${what}: it ${limits.join(" and ")}. Use a token with the scopes ${DEFAULT_SCOPES.join(", ")}, any priority and no expiry, or the dashboard.`,
+    `This token cannot ${what}: it ${reasons.join(" and ")}. Use a token with the scopes ${DEFAULT_SCOPES.join(", ")}, any priority, no expiry and no limits, or the dashboard.`,
   );
 }
 
@@ -144,6 +146,8 @@ export interface Caller extends Principal {
   expires_at?: number | null;
   /** The only priority that the caller's predictions may have. Null: any. */
   priority: Priority | null;
+  /** The limits of the token. Null or absent: none. */
+  limits?: TokenLimits | null;
   /** Whether the token is of a person who is an operator now. */
   is_operator?: boolean;
   /** Whether the request was authenticated by a session of the dashboard. */

@@ -1,24 +1,23 @@
-/** Managing access tokens and runner tokens: creating, listing and revoking them. */
+/** Managing access tokens and runner tokens: creating, listing, limiting and revoking them. */
 import { v7 as uuid } from "uuid";
-import { hasRole, priorityOf } from "../../domain/accounts/access.ts";
 import { newToken, sha256, tokenPrefix } from "../../domain/accounts/token.ts";
 import { invalid, unknownNameIssues, ValidationFailure } from "../../domain/schemas/validation.ts";
-import { notFound, ProblemError } from "../../errors/errors.ts";
+import { notFound } from "../../errors/errors.ts";
 import type { CreateToken, RunnerToken, Token } from "../../protocol/operator.ts";
-import type { CreateOrganizationToken, OrganizationToken } from "../../protocol/organization.ts";
+import type { TokenLimits } from "../../protocol/token-limits.ts";
 import {
+  findManagedToken,
   findModelsByName,
   insertRunnerToken,
   insertToken,
-  listOrganizationTokens as organizationTokensOf,
   revokeToken as revoke,
   listRunnerTokens as runnerTokensOf,
+  setTokenLimits,
   type TokenInsert,
   listTokens as tokensOf,
 } from "../../storage/accounts/tokens.ts";
 import { findUser } from "../../storage/accounts/users.ts";
 import { isLimitReached } from "../../storage/database.ts";
-import { type Caller, requireAccountAccess } from "../access/access.ts";
 import { forgetTokens } from "../access/authentication.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { auditEntry } from "../audit/record.ts";
@@ -26,7 +25,6 @@ import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
-import { actFor } from "./organizations.ts";
 
 const MAX_TOKENS = 100;
 
@@ -38,11 +36,12 @@ const MAX_TOKENS = 100;
 export async function createToken(
   services: Services,
   userId: string,
-  { name, scopes, models, priority, expires_at }: CreateToken,
+  { name, scopes, models, priority, expires_at, limits: asked }: CreateToken,
   actor: Pick<TokenInsert, "made_by" | "service_role"> = {},
 ): Promise<{ id: string; token: string }> {
   const { db } = services;
-  if (scopes.includes("operator")) await requireOperatorsOwn(services, userId, models);
+  const limits = orNone(asked);
+  if (scopes.includes("operator")) await requireOperatorsOwn(services, userId, models, limits);
   const now = Date.now();
   const expires = expires_at ? Date.parse(expires_at) : null;
   if (expires !== null && expires <= now)
@@ -56,6 +55,7 @@ export async function createToken(
     scopes,
     models: models ? await modelIds(db, userId, models) : null,
     priority: priority ?? null,
+    limits,
     hash: await sha256(token),
     prefix: tokenPrefix(token),
     created_at: now,
@@ -66,7 +66,7 @@ export async function createToken(
     action: "token.created",
     account_id: userId,
     targets: [{ type: "token", id, name }],
-    after: { scopes, models, priority, expires_at, service_role: actor.service_role },
+    after: { scopes, models, priority, expires_at, limits, service_role: actor.service_role },
   });
   await orConflict(
     withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId), entry)),
@@ -85,6 +85,7 @@ async function requireOperatorsOwn(
   { db }: Services,
   userId: string,
   models: CreateToken["models"],
+  limits: TokenLimits | null,
 ): Promise<void> {
   const user = await findUser(db, userId);
   if (user?.operator_since == null)
@@ -97,6 +98,17 @@ async function requireOperatorsOwn(
       ["body", "models"],
       "A token with the scope operator cannot be limited to models",
     );
+  if (limits) throw operatorsUnlimited();
+}
+
+/** A token with the scope `operator` can create any other, so that its own limits would mean nothing. */
+const operatorsUnlimited = () =>
+  invalid(["body", "limits"], "A token with the scope operator cannot have limits");
+
+/** Returns the limits that are set, and null for none. */
+function orNone(limits: TokenLimits | null | undefined): TokenLimits | null {
+  const set = Object.entries(limits ?? {}).filter(([, limit]) => limit !== undefined);
+  return set.length > 0 ? Object.fromEntries(set) : null;
 }
 
 /** @throws ValidationFailure naming each model that does not exist or is not visible to the user */
@@ -185,7 +197,8 @@ export const revokeToken = (services: Services, id: string) => revokeFor(service
 export const revokeOwnToken = (services: Services, userId: string, id: string) =>
   revokeFor(services, id, userId);
 
-async function revokeFor(
+/** @param maker the member whose token it must be; undefined: any @throws ProblemError not_found */
+export async function revokeFor(
   { db }: Services,
   id: string,
   userId: string | undefined,
@@ -203,77 +216,61 @@ async function revokeFor(
   forgetTokens();
 }
 
-/**
- * Creates a token for an organization: one of the caller, or a service token. It has no right that the caller's
- * own token lacks.
- * @throws ProblemError not_found, forbidden, conflict; ValidationFailure
- */
-export async function createOrganizationToken(
+/** @throws ProblemError not_found */
+export const readOwnToken = (services: Services, userId: string, id: string) =>
+  readFor(services, id, userId);
+
+/** @param maker the member whose token it must be; undefined: any @throws ProblemError not_found */
+export async function readFor(
   services: Services,
-  caller: Caller,
-  organizationName: string,
-  { service_role = null, ...request }: CreateOrganizationToken,
-): Promise<{ id: string; token: string }> {
-  const { caller: acting } = await actFor(services, caller, organizationName, "member");
-  if (service_role !== null) {
-    await requireAccountAccess(services, acting, "A service token", "admin");
-    if (!hasRole(acting, service_role))
-      throw tooMuch(`your role is ${acting.role}, and a service token cannot have a higher one`);
-  } else if (acting.maker === acting.token_id) {
-    throw tooMuch("a service token can only create service tokens: send service_role");
-  }
-  requireNoMore(caller, request);
-  const actor = { made_by: acting.maker, service_role };
-  return createToken(services, acting.user_id, request, actor);
-}
-
-/** @throws ProblemError forbidden if the token would outdo the token that creates it */
-function requireNoMore(
-  { scopes, priority: held, expires_at }: Caller,
-  request: Omit<CreateOrganizationToken, "service_role">,
-): void {
-  const missing = request.scopes.filter((scope) => !scopes.includes(scope));
-  if (missing.length > 0) throw tooMuch(`your own token lacks the scope ${missing.join(" and ")}`);
-  const ends = request.expires_at ? Date.parse(request.expires_at) : Number.POSITIVE_INFINITY;
-  if (expires_at && ends > expires_at)
-    throw tooMuch(
-      `your own token expires at ${new Date(expires_at).toISOString()}: send an expires_at before that`,
-    );
-  const isWithin = request.priority ? priorityOf(request.priority, held) : held === null;
-  if (!isWithin) throw tooMuch(`your own token allows priority '${held}' at most: send it`);
-}
-
-const tooMuch = (why: string) =>
-  new ProblemError("forbidden", `This token cannot be created: ${why}.`);
-
-/** Lists tokens of an organization, newest first: all for an admin, else the caller's. */
-export async function listOrganizationTokens(
-  services: Services,
-  caller: Caller,
-  organizationName: string,
-  request: PageRequest,
-): Promise<Page<OrganizationToken>> {
-  const { caller: acting } = await actFor(services, caller, organizationName, "member");
-  const maker = makerOfTokens(acting);
-  return paginate(services, request, {
-    name: `tokens/${acting.user_id}/${maker ?? ""}`,
-    find: (keyset) => organizationTokensOf(services.db, acting.user_id, maker, keyset),
-    keyOf: ({ id }) => [id],
-    present: services.present.organizationToken,
-  });
-}
-
-/** @throws ProblemError not_found, forbidden */
-export async function revokeOrganizationToken(
-  services: Services,
-  caller: Caller,
-  organizationName: string,
   id: string,
-): Promise<void> {
-  const { caller: acting } = await actFor(services, caller, organizationName, "member");
-  await revokeFor(services, id, acting.user_id, makerOfTokens(acting));
+  userId: string,
+  maker?: string,
+): Promise<Token> {
+  const token = await findManagedToken(services.db, id, userId, maker);
+  if (!token) throw notFound(`The token '${id}'`);
+  return services.present.token(token);
 }
 
-/** Returns the maker whose tokens a caller manages. Undefined: all of the organization. */
-const makerOfTokens = (caller: Caller): string | undefined =>
-  hasRole(caller, "admin") ? undefined : caller.maker;
+/**
+ * Changes the limits of a token, at once in this isolate and within 10 s everywhere.
+ * @throws ProblemError not_found; ValidationFailure
+ */
+export const updateToken = (services: Services, id: string, asked: TokenLimits | null) =>
+  updateFor(services, id, undefined, undefined, asked);
+
+/** Like `updateToken`, for the user's own tokens. @throws ProblemError not_found; ValidationFailure */
+export const updateOwnToken = (
+  services: Services,
+  userId: string,
+  id: string,
+  asked: TokenLimits | null,
+) => updateFor(services, id, userId, undefined, asked);
+
+/** @param maker the member whose token it must be; undefined: any @throws ProblemError not_found; ValidationFailure */
+export async function updateFor(
+  services: Services,
+  id: string,
+  userId: string | undefined,
+  maker: string | undefined,
+  asked: TokenLimits | null,
+): Promise<Token> {
+  const { db } = services;
+  const token = await findManagedToken(db, id, userId, maker);
+  if (!token) throw notFound(`The token '${id}'`);
+  const limits = orNone(asked);
+  if (limits && token.scopes.includes("operator")) throw operatorsUnlimited();
+  const entry = auditEntry({
+    action: "token.updated",
+    account_id: token.user_id,
+    targets: [{ type: "token", id, name: token.name }],
+    before: { limits: token.limits },
+    after: { limits },
+  });
+  const quota = quotaOf(services, token.user_id);
+  const changed = await withinQuota(services, setTokenLimits(db, id, limits, quota, entry));
+  if (changed.length === 0) throw notFound(`The token '${id}'`);
+  // The cache is keyed by the token's text, which is not known here, so it forgets all tokens.
+  forgetTokens();
+  return services.present.token({ ...token, limits });
+}

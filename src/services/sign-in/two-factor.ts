@@ -114,7 +114,9 @@ export async function signInWithCode(
 
 function refusedLogin(code: string | undefined): Error {
   if (code === "ACCOUNT_TEMPORARILY_LOCKED")
-    return new ProblemError("too_many_requests", "Too many wrong codes. Try again in 15 minutes.");
+    return new ProblemError("too_many_requests", "Too many wrong codes. Try again in 15 minutes.", {
+      "retry-after": "900",
+    });
   const isOver =
     code === "INVALID_TWO_FACTOR_COOKIE" || code === "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE";
   if (isOver)

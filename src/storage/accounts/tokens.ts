@@ -13,6 +13,7 @@ import {
 import { alias } from "drizzle-orm/sqlite-core";
 import type { EntryRow } from "../../domain/audit/entry.ts";
 import type { Role } from "../../protocol/organization.ts";
+import type { TokenLimits } from "../../protocol/token-limits.ts";
 import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
@@ -85,6 +86,7 @@ const selectTokens = (db: Database) =>
       name: tokens.name,
       scopes: tokens.scopes,
       priority: tokens.priority,
+      limits: tokens.limits,
       expires_at: tokens.expires_at,
       last_used_at: tokens.last_used_at,
       suspended_at: suspendedAt.as("suspended_at"),
@@ -244,6 +246,37 @@ export function listRunnerTokens(db: Database, keyset: Keyset) {
     .all();
 }
 
+/** Finds a token that a caller manages, as lists have it. @param maker the member whose token it must be; undefined: any */
+export const findManagedToken = (
+  db: Database,
+  id: string,
+  userId: string | undefined,
+  maker: string | undefined,
+) =>
+  db
+    .select(listed)
+    .from(tokens)
+    .where(and(eq(tokens.id, id), isOf(userId, maker)))
+    .get();
+
+const isOf = (userId: string | undefined, maker: string | undefined) =>
+  and(userId === undefined ? undefined : eq(tokens.user_id, userId), isMadeBy(maker));
+
+/** Changes the limits of a token. Fails like `writeWithinQuota`. */
+export const setTokenLimits = (
+  db: Database,
+  id: string,
+  limits: TokenLimits | null,
+  allowance: StorageQuota,
+  entry: EntryRow,
+) =>
+  writeWithinQuota(
+    db,
+    allowance,
+    db.update(tokens).set({ limits }).where(eq(tokens.id, id)).returning({ id: tokens.id }),
+    insertIfChanged(db, entry),
+  );
+
 /**
  * Deletes the row, because an account may create and revoke any number.
  * @param userId the owner it must have; undefined: any
@@ -258,11 +291,7 @@ export async function revokeToken(
   maker: string | undefined,
   entryOf: (token: { user_id: string; name: string }) => EntryRow,
 ): Promise<boolean> {
-  const isTheirs = and(
-    userId === undefined ? undefined : eq(tokens.user_id, userId),
-    isMadeBy(maker),
-  );
-  const isIt = and(eq(tokens.id, id), isTheirs);
+  const isIt = and(eq(tokens.id, id), isOf(userId, maker));
   const token = await db
     .select({ user_id: tokens.user_id, name: tokens.name })
     .from(tokens)

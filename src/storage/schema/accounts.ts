@@ -4,6 +4,7 @@ import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlit
 import type { Priority } from "../../protocol/common.ts";
 import type { Scope } from "../../protocol/operator.ts";
 import type { Role } from "../../protocol/organization.ts";
+import type { TokenLimits } from "../../protocol/token-limits.ts";
 import type { AccountKind } from "../../protocol/user.ts";
 
 export const users = sqliteTable(
@@ -134,6 +135,8 @@ export const tokens = sqliteTable(
      * The priority of the token's predictions, unless they ask for a lower one. Null: any that they ask for.
      */
     priority: text().$type<Priority>(),
+    /** Null: none. */
+    limits: text({ mode: "json" }).$type<TokenLimits>(),
     /**
      * The person who made a token of an organization. Null: the token is of a person's own account. It
      * names no row by a foreign key: a service token outlives its maker.

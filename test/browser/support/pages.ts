@@ -21,6 +21,10 @@ export interface PageContent {
   /** An organization of the operator, and the secret of an invitation to it. */
   organization: string;
   invitation: string;
+  /** The ID of a token of the organization. */
+  token: string;
+  /** The ID of a token of the operator's own account. */
+  ownToken: string;
 }
 
 /** The operator owns everything but the bare model, which is all that the newcomer has. */
@@ -101,10 +105,17 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/data": [page(people, "/account/data")],
   "/account/delete": [page(people, "/account/delete")],
   "/tokens": [page(people, "/tokens")],
+  "/tokens/:id": [{ to: operators, at: ({ ownToken }) => [`/tokens/${ownToken}`] }],
   "/organizations": [page(people, "/organizations")],
   [ORGANIZATION]: ofOrganization(""),
   [`${ORGANIZATION}/members`]: ofOrganization("/members"),
   [`${ORGANIZATION}/tokens`]: ofOrganization("/tokens"),
+  [`${ORGANIZATION}/tokens/:id`]: [
+    {
+      to: operators,
+      at: ({ organization, token }) => [`/organizations/${organization}/tokens/${token}`],
+    },
+  ],
   [`${ORGANIZATION}/settings`]: ofOrganization("/settings"),
   [`${ORGANIZATION}/usage`]: ofOrganization("/usage"),
   [`${ORGANIZATION}/predictions`]: ofOrganization("/predictions"),

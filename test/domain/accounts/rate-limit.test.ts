@@ -33,25 +33,25 @@ test("an answer states the one of two rate limits that is reached first", () => 
   expect(nearerLimit(account, token)).toBe(account);
 });
 
-test("rate limit headers also have the names that OpenAI's clients read", () => {
+test("rate limit headers have the names and forms that the clients of each API read", () => {
   const rate = { limit: 10, remaining: 5, reset: 3 };
-  const plain = {
+  const now = Date.parse("2026-11-20T10:15:30Z");
+  expect(rateHeaders(rate, undefined, now)).toEqual({
     "x-ratelimit-limit": "10",
     "x-ratelimit-remaining": "5",
     "x-ratelimit-reset": String(Date.parse("2026-11-20T10:15:33Z") / 1_000),
-  };
-  const now = Date.parse("2026-11-20T10:15:30Z");
-  expect(rateHeaders(rate, undefined, now)).toEqual(plain);
+  });
   expect(rateHeaders(rate, "vendorb", now)).toEqual({
-    ...plain,
     "anthropic-ratelimit-requests-limit": "10",
     "anthropic-ratelimit-requests-remaining": "5",
     "anthropic-ratelimit-requests-reset": "2026-11-20T10:15:33.000Z",
   });
   expect(rateHeaders(rate, "vendora", now)).toEqual({
-    ...plain,
     "x-ratelimit-limit-requests": "10",
     "x-ratelimit-remaining-requests": "5",
     "x-ratelimit-reset-requests": "3s",
+  });
+  expect(rateHeaders({ ...rate, reset: 60 }, "vendora", now)).toMatchObject({
+    "x-ratelimit-reset-requests": "1m0s",
   });
 });

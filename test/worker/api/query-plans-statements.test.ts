@@ -78,6 +78,10 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "find what a session may do": () => findSessionPrincipal(db, "s1", other),
   "find whether an account sees a model": () => isModelSeen(db, "m1", other),
   "mark a token as used": () => tokens.markTokenUsed(db, "t1", 2, 1),
+  "find a token that somebody manages": async () =>
+    tokens.findManagedToken(db, "t1", user_id, "u2"),
+  "change the limits of a token": async () =>
+    tokens.setTokenLimits(db, "t1", { max_running: 1 }, ALLOWANCE, anEntry()),
   "find models by their names": async () => tokens.findModelsByName(db, user_id, [["a", "b"]]),
   "find the models of a token": async () => tokens.findModelNames(db, "t1"),
 

@@ -31,6 +31,7 @@ interface Row {
   models: string | null;
   priority: string | null;
   expires_at: number | null;
+  limits: string | null;
 }
 
 const rowsOf = async (username: string): Promise<Row[]> => {
@@ -176,5 +177,55 @@ describe("the list of tokens", () => {
     expect(second.html).toContain("token 0.");
     const [, newer = ""] = /href="(\/tokens\?cursor=[^"]+)" rel="prev"/.exec(second.html) ?? [];
     expect((await visitor.look(newer)).html).toContain("token 25.");
+  });
+});
+
+describe("the limits of a token", () => {
+  it("the form for a new token sets them, and the list shows them", async () => {
+    await made(visitor, {
+      name: "kiosk",
+      max_running: "3",
+      endpoints: ["predictions", "files"],
+      networks: "203.0.113.0/24\n2001:db8::/32",
+    });
+    expect((await rowsOf(username))[0]).toMatchObject({
+      limits: JSON.stringify({
+        max_running: 3,
+        endpoints: ["predictions", "files"],
+        networks: ["203.0.113.0/24", "2001:db8::/32"],
+      }),
+    });
+    const { html } = await visitor.look("/tokens");
+    expect(html).toContain("<small>3 predictions at a time</small>");
+    expect(html).toContain("<small>only predictions, files</small>");
+  });
+
+  it("a page shows and changes them", async () => {
+    await made(visitor, { name: "kiosk", requests_per_minute: "60" });
+    const [{ id } = expect.fail("no token")] = await rowsOf(username);
+    expect((await visitor.look(`/tokens/${id}`)).html).toContain('value="60"');
+    const { location } = await visitor.send(`/tokens/${id}`, { origins: "https://a.example.com" });
+    expect(location).toBe("/tokens");
+    expect((await rowsOf(username))[0]).toMatchObject({
+      limits: '{"origins":["https://a.example.com"]}',
+    });
+    await visitor.send(`/tokens/${id}`, { origins: "" });
+    expect((await rowsOf(username))[0]).toMatchObject({ limits: null });
+  });
+
+  it.each([
+    [{ origins: "https://a.example.com/page" }, "without a path"],
+    [{ networks: "203.0.113.7" }, "203.0.113.7/32 is one address"],
+    [{ max_running: "0" }, "greater than or equal to 1"],
+    [{ max_running: "many" }, "field-error"],
+  ])("limits are not changed to %j, and the form says why", async (wrong, words) => {
+    await made(visitor, { name: "kiosk", max_running: "7" });
+    const [{ id } = expect.fail("no token")] = await rowsOf(username);
+    const { status, html } = await visitor.send(`/tokens/${id}`, wrong);
+    expect(status).toBe(422);
+    expect(html).toContain(words);
+    expect((await rowsOf(username))[0]).toMatchObject({ limits: '{"max_running":7}' });
+    const created = await visitor.send("/tokens", { ...USUAL, ...wrong });
+    expect(created.html).toContain('<details class="spaced" open');
   });
 });

@@ -114,7 +114,7 @@ describe("a token that has less than its maker", () => {
     const { body } = await by.json("POST", `${pathOf(organization)}/invitations`, {});
     expect(body).toMatchObject({
       detail:
-        "This token cannot invite people: it lacks the scope read and lacks the scope predict. Use a token with the scopes read, write, predict, any priority and no expiry, or the dashboard.",
+        "This token cannot invite people: it lacks the scope read and lacks the scope predict. Use a token with the scopes read, write, predict, any priority, no expiry and no limits, or the dashboard.",
     });
   });
 });

@@ -185,6 +185,12 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
 
   "GET /tokens": each,
   "POST /tokens": { ...each, status: 200, form: () => TOKEN },
+  "GET /tokens/:id": { audience: "owner", parameters: newToken },
+  "POST /tokens/:id": {
+    audience: "owner",
+    parameters: newToken,
+    form: () => ({ max_running: "5" }),
+  },
   "POST /tokens/:id/revoke": { audience: "owner", parameters: newToken },
 
   "GET /organizations": each,
@@ -223,6 +229,17 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     ...ownOrganization,
     status: 200,
     form: () => TOKEN,
+  },
+  "GET /organizations/:organization/tokens/:id": {
+    ...ownOrganization,
+    role: "admin",
+    parameters: newOrganizationToken,
+  },
+  "POST /organizations/:organization/tokens/:id": {
+    ...ownOrganization,
+    role: "admin",
+    parameters: newOrganizationToken,
+    form: () => ({ max_running: "5" }),
   },
   "POST /organizations/:organization/tokens/:id/revoke": {
     ...ownOrganization,

@@ -332,6 +332,10 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     ...own(["write"], MEMBERS_ONLY),
     body: () => ({ name: "laptop", scopes: ["write"] }),
   },
+  [`PATCH ${ORGANIZATION}/tokens/:token_id`]: {
+    ...own(["write"], [401, 404, 404, 403, 403]),
+    body: () => ({ limits: null }),
+  },
   [`DELETE ${ORGANIZATION}/tokens/:token_id`]: own(["write"], [401, 404, 404, 403, 403]),
   [`DELETE ${ORGANIZATION}`]: own(["write"], MEMBERS_ONLY),
 };

@@ -22,6 +22,7 @@ export const OPERATOR_ENDPOINTS: Record<
   "GET /v1/operator/users/:username/predictions/:prediction_id/explain": {},
   "GET /v1/operator/predictions/:prediction_id": {},
   "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
+  "PATCH /v1/operator/tokens/:token_id": { body: () => ({ limits: { max_running: 1 } }) },
   "DELETE /v1/operator/tokens/:token_id": {},
   "GET /v1/operator/runner_tokens": {},
   "POST /v1/operator/runner_tokens": { body: () => ({ name: "rack", hardware: ["cpu"] }) },
