@@ -87,7 +87,8 @@ export const loadAccount = createMiddleware<Dashboard>(async (c, next) => {
     requireSecondFactor(organization, viewer.caller, false);
     // Members of a suspended organization can leave it.
     if (page !== "members") requireUnsuspended(organization);
-    const caller = { ...viewer.caller, user_id: organization.id, maker: viewer.user.id, role };
+    const made = { maker: viewer.user.id, maker_name: viewer.user.username };
+    const caller = { ...viewer.caller, user_id: organization.id, ...made, role };
     c.set("viewer", { ...viewer, account: organization, caller });
     c.set("caller", caller);
   }

@@ -130,6 +130,8 @@ export const predictionRow = z.strictObject({
   token_id: z.string(),
   token_name: z.string(),
   maker: z.string(),
+  created_by: z.string().nullable(),
+  hardware: z.string(),
   waits_again: z.number(),
 });
 export type StoredPrediction = z.infer<typeof predictionRow>;

@@ -80,6 +80,11 @@ export const prediction = z
     stream: z
       .boolean()
       .meta({ description: "Whether the prediction was created with `stream`", example: false }),
+    created_by: z.string().nullable().meta({
+      description:
+        "For a prediction of an organization: the username of the member who created it, or the name of the service token, at that time. Otherwise null",
+      example: null,
+    }),
   })
   .meta({ id: "Prediction", description: "A prediction without its input and output" });
 export type Prediction = z.infer<typeof prediction>;
@@ -189,6 +194,11 @@ export const predictionQuery = pageQuery().extend({
   token: z.string().min(1).max(100).optional().meta({
     description: "Predictions created by an access token with this name, including revoked tokens",
     example: "ci",
+  }),
+  created_by: z.string().min(1).max(100).optional().meta({
+    description:
+      "Predictions of an organization that this member (username) or service token (name) created",
+    example: "ada",
   }),
   created_after: moment.optional().meta({
     description: "Predictions created at this time or later: a date (UTC), or a date and time",

@@ -21,6 +21,7 @@ export interface WebhookPayload {
   metrics: ({ input_tokens?: number; output_tokens?: number } & Record<string, number>) | null;
   url: string;
   stream: boolean;
+  created_by: string | null;
   input: Json;
   output: Json;
   data_removed: boolean;

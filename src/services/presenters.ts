@@ -166,6 +166,7 @@ const prediction = (row: PredictionRow, origin: string): Prediction => ({
   metrics: row.metrics === null ? null : metrics.parse(JSON.parse(row.metrics)),
   url: `${origin}/v1/predictions/${row.id}`,
   stream: row.stream,
+  created_by: row.created_by,
 });
 
 type OwnerRow = Pick<UserRow, "id" | "username" | "avatar_url" | "kind">;

@@ -67,12 +67,14 @@ export function PredictionTable({ predictions }: { predictions: ListedPrediction
 }
 
 function Row({
-  item: { prediction, model, prompt, token, maker, waitsAgain },
+  item: { prediction, model, prompt, token, waitsAgain },
 }: {
   item: ListedPrediction;
 }) {
   const { id, status, created_at, setup_time, execution_time, error } = prediction;
   const { owner, name, version_number } = prediction.model;
+  // A service token is its own maker, and named once.
+  const maker = prediction.created_by === token ? null : prediction.created_by;
   const isStartCheck = token === START_CHECK.token_name;
   return (
     <tr data-row={id}>

@@ -47,7 +47,7 @@ export function PredictionPage({
         {", created "}
         <Time at={created_at} exact />
         {view.token !== null && <By token={view.token} />}
-        <Maker maker={view.maker} />
+        <Maker view={view} />
       </p>
       <div class="split prediction">
         <PredictionPanel view={view} host={host} showsSteps />
@@ -87,12 +87,13 @@ const By = ({ token }: { token: string }) =>
     </>
   );
 /** For a run of an organization: who made it, and whose it is. */
-function Maker({ maker }: Pick<PredictionView, "maker">) {
+function Maker({ view: { prediction, token } }: { view: PredictionView }) {
   const { viewer } = useRequestContext<Dashboard>().var;
   if (!viewer || isPersonal(viewer)) return null;
+  const { created_by } = prediction;
   return (
     <>
-      {maker && ` by ${maker}`}
+      {created_by !== null && created_by !== token && ` by ${created_by}`}
       {` for ${viewer.account.username}`}
     </>
   );

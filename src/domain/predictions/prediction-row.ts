@@ -43,6 +43,10 @@ export interface PredictionRow {
   token_name: string;
   /** The maker (domain/accounts/access.ts). Empty in a person's own account. */
   maker: string;
+  /** The maker's name at the create; null in a person's own account. */
+  created_by: string | null;
+  /** The identifier of the hardware class. */
+  hardware: string;
   waits_again: boolean;
 }
 
@@ -95,6 +99,8 @@ export function predictionRow(
     token_id: spec.token_id,
     token_name: spec.token_name,
     maker: spec.maker,
+    created_by: spec.created_by,
+    hardware: spec.hardware.identifier,
     waits_again: waitsAgain(state),
   };
 }

@@ -46,6 +46,8 @@ export interface PredictionSpec {
   user_id: string;
   /** The maker (domain/accounts/access.ts). Empty in a person's own account. */
   maker: string;
+  /** The maker's username then, or the name of the service token; null in a person's own account. */
+  created_by: string | null;
   account_object: string;
   /** The access token that created the prediction; empty for a session of the dashboard. */
   token_id: string;
@@ -195,6 +197,7 @@ export function presentPrediction(spec: PredictionSpec, state: PredictionState):
     metrics: state.metrics,
     url: spec.url,
     stream: spec.stream,
+    created_by: spec.created_by,
   };
 }
 

@@ -93,7 +93,7 @@ export function selectLastChecked(
 }
 
 export function rangesOf(filter: PredictionFilter): Range[] {
-  const { from, before, ending, token, min_execution_time: least } = filter;
+  const { from, before, ending, token, created_by, min_execution_time: least } = filter;
   const ids = and(
     from ? gte(predictions.id, from) : undefined,
     before ? lt(predictions.id, before) : undefined,
@@ -104,6 +104,7 @@ export function rangesOf(filter: PredictionFilter): Range[] {
       ? undefined
       : sql`substr(${predictions.id}, ${-ending.length}) = ${ending}`,
     token === undefined ? undefined : eq(predictions.token_name, token),
+    created_by === undefined ? undefined : eq(predictions.created_by, created_by),
     least === undefined ? undefined : gte(predictions.execution_time, least),
   );
   return placesOf(filter).map(({ within, check }) => ({

@@ -45,6 +45,8 @@ const COLUMNS = [
   "token_id",
   "token_name",
   "maker",
+  "created_by",
+  "hardware",
   "waits_again",
 ] as const satisfies (keyof PredictionRow)[];
 

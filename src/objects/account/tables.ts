@@ -33,6 +33,8 @@ export const predictions = sqliteTable(
     token_id: text().notNull(),
     token_name: text().notNull(),
     maker: text().notNull(),
+    created_by: text(),
+    hardware: text().notNull(),
     waits_again: integer({ mode: "boolean" }).notNull(),
   },
   (t) => [
@@ -96,7 +98,8 @@ CREATE TABLE IF NOT EXISTS predictions (
   execution_time REAL, cost INTEGER, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
   revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,
   token_id TEXT NOT NULL DEFAULT '', token_name TEXT NOT NULL DEFAULT '',
-  maker TEXT NOT NULL DEFAULT '', waits_again INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+  maker TEXT NOT NULL DEFAULT '', created_by TEXT, hardware TEXT NOT NULL DEFAULT '',
+  waits_again INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS predictions_status ON predictions (status, id) WHERE status <> 'succeeded';
 CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
 CREATE INDEX IF NOT EXISTS predictions_maker ON predictions (maker, id) WHERE maker <> '';

@@ -80,6 +80,8 @@ export interface PredictionFilter {
   ending?: string;
   /** The name of the access token. */
   token?: string;
+  /** The name of the maker at the create. */
+  created_by?: string;
   /** The shortest execution time, in seconds. */
   min_execution_time?: number;
 }

@@ -58,6 +58,7 @@ const PENDING: PredictionWithIO = {
   metrics: null,
   url: "https://auspex.example.com/v1/predictions/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
   stream: false,
+  created_by: null,
   input: { prompt: "The Queen" },
   output: null,
   data_removed: false,

@@ -142,6 +142,8 @@ export async function hasAccessStill(
 export interface Caller extends Principal {
   scopes: Scope[];
   token_name?: string;
+  /** The username or the name of the service token that `maker` is. Null or absent in one's own account. */
+  maker_name?: string | null;
   /** When the token expires, Unix ms. Null or absent: never. */
   expires_at?: number | null;
   /** The only priority that the caller's predictions may have. Null: any. */

@@ -111,10 +111,10 @@ export async function authenticate(
   }
   if (isSuspended(row)) throw unauthenticated(SUSPENDED);
   if (row.lacks_factor) throw lacksSecondFactor("The organization of this token");
-  const { token_id, name, user_id, maker, role, scopes, models, priority, limits, expires_at } =
-    row;
+  const { token_id, name, user_id, maker, maker_name, role } = row;
+  const { scopes, models, priority, limits, expires_at } = row;
   return {
-    ...{ token_id, token_name: name, user_id, maker, role },
+    ...{ token_id, token_name: name, user_id, maker, maker_name, role },
     ...{ scopes, models, priority, limits, expires_at },
     is_operator: maker === "" && row.operator_since !== null,
   };

@@ -69,6 +69,7 @@ export async function predictionSpec(
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
     maker: caller.maker,
+    created_by: caller.maker_name ?? null,
     ...(request.start_check ? START_CHECK : tokenOf(caller)),
     model_id: model.id,
     model_owner_id: model.owner_id,

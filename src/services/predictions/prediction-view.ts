@@ -22,7 +22,6 @@ import type { Json } from "../../protocol/common.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { Explanation } from "../../protocol/explanation.ts";
 import type { Prediction, PredictionQuery } from "../../protocol/prediction.ts";
-import { findUsernames } from "../../storage/accounts/users.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
 import { findModelPlaces } from "../../storage/models/models.ts";
 import { findVersion } from "../../storage/models/versions.ts";
@@ -45,8 +44,6 @@ export interface PredictionView
   price: number | undefined;
   /** The name of the token, as in `ListedPrediction`. */
   token: string | null;
-  /** The username of the member who made it for an organization. Undefined: nobody, or a service token. */
-  maker: string | undefined;
   /** The model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
   model: string | undefined;
   /** Whether the caller may make the run an example of the model. */
@@ -93,14 +90,12 @@ export async function viewPrediction(
 ): Promise<PredictionView> {
   const row = await findOwnPrediction(services, caller, id);
   const stub = await predictionStub(services, caller, id);
-  const [history, version, places, makers] = await Promise.all([
+  const [history, version, places] = await Promise.all([
     stub.history(hasLogs),
     findVersion(services.db, row.model_id, row.version_number),
     modelPathsOf(services, caller, [row.model_id]),
-    makersOf(services, [row]),
   ]);
   const { path: model, mayPin } = places.get(row.model_id) ?? { path: undefined, mayPin: false };
-  const maker = makers.get(row.maker);
   const display = version ? outputDisplay(rootKeywords(version.schemas, "output")) : "text";
   if (!history) {
     const prediction = services.present.prediction(row, origin);
@@ -108,7 +103,6 @@ export async function viewPrediction(
     return {
       ...DATA_REMOVED,
       token,
-      maker,
       model,
       mayPin,
       display,
@@ -132,7 +126,6 @@ export async function viewPrediction(
     prediction,
     price: row.cost || undefined,
     token: row.token_name,
-    maker,
     model,
     mayPin,
     dataRemoved: data_removed,
@@ -212,12 +205,11 @@ const DATA_REMOVED = {
   displayInput: undefined,
 } satisfies Partial<PredictionView>;
 
-/** A prediction in a list. `model` and `maker` are as of PredictionView. */
+/** A prediction in a list. `model` is as of PredictionView. */
 export interface ListedPrediction {
   prediction: Prediction;
   /** The name of the access token that created it; empty for the dashboard; null if it is not known. */
   token: string | null;
-  maker: string | undefined;
   model: string | undefined;
   /** An excerpt. Undefined where the input has none, was removed or cannot be read at once. */
   prompt: string | undefined;
@@ -234,26 +226,20 @@ export async function viewPredictions(
 ): Promise<Page<ListedPrediction>> {
   const rows = await ownPredictions(services, caller, query, request, (row) => row);
   const ids = rows.items.map(({ model_id }) => model_id);
-  const [places, prompts, makers] = await Promise.all([
+  const [places, prompts] = await Promise.all([
     modelPathsOf(services, caller, [...new Set(ids)]),
     promptsOf(services, rows.items),
-    makersOf(services, rows.items),
   ]);
   const { origin } = new URL(request.url);
   const listed = (row: PredictionRow): ListedPrediction => ({
     prediction: services.present.prediction(row, origin),
     token: row.token_name,
-    maker: makers.get(row.maker),
     model: places.get(row.model_id)?.path,
     prompt: prompts.get(row.id) || undefined,
     waitsAgain: row.waits_again,
   });
   return { ...rows, items: rows.items.map(listed) };
 }
-
-/** Returns the usernames of the members who made predictions, by id. */
-const makersOf = ({ db }: Services, rows: Pick<PredictionRow, "maker">[]) =>
-  findUsernames(db, [...new Set(rows.map(({ maker }) => maker))].filter(Boolean));
 
 /** Returns the `owner/name` of models that the caller may see, and whether it may change their examples, by id. */
 async function modelPathsOf({ db }: Services, caller: Caller, ids: string[]) {

@@ -8,7 +8,7 @@ import { conflict, notVisible } from "../../errors/errors.ts";
 import { firstIdAt } from "../../lib/hex.ts";
 import { backoffMs } from "../../lib/retry.ts";
 import { sleep } from "../../lib/timeout.ts";
-import type { MeantModel } from "../../objects/stubs/account.ts";
+import type { MeantModel, PredictionFilter } from "../../objects/stubs/account.ts";
 import {
   type PredictionStub,
   predictionWithId,
@@ -17,6 +17,7 @@ import {
 } from "../../objects/stubs/prediction.ts";
 import { readModelReference } from "../../protocol/common.ts";
 import type { Prediction, PredictionQuery, PredictionWithIO } from "../../protocol/prediction.ts";
+import { findUserByName } from "../../storage/accounts/users.ts";
 import { immutable } from "../../storage/cache.ts";
 import { findModelId } from "../../storage/models/models.ts";
 import { type Caller, requireAccess } from "../access/access.ts";
@@ -95,21 +96,22 @@ export async function ownPredictions<Item>(
   present: (row: PredictionRow) => Item,
 ): Promise<Page<Item>> {
   const account = await findAccount(services, caller.user_id);
-  const { model, token, min_execution_time: least } = query;
+  const { model, token, created_by, min_execution_time: least } = query;
   const statuses = [...new Set(query.statuses)].sort();
   const ids = idsOf(query);
   const filter = {
     statuses,
     model: model === undefined ? undefined : await modelFilter(services, caller, model),
     models: caller.models,
-    maker: onlyMaker(caller),
+    ...(await makerFilter(services, caller, created_by)),
     ...ids,
     ...(token !== undefined && { token }),
     ...(least !== undefined && { min_execution_time: Number(least) }),
   };
   const { maker } = filter;
-  const others = Object.values({ ...ids, token, least, maker }).some((value) => value !== undefined)
-    ? JSON.stringify([ids, token, least, maker])
+  const rest = { ...ids, token, least, maker, created_by };
+  const others = Object.values(rest).some((value) => value !== undefined)
+    ? JSON.stringify(rest)
     : "";
   const keyOf = ({ id }: PredictionRow) => [id];
   return paginate(services, request, {
@@ -131,6 +133,23 @@ function idsOf({
     ...idRange(beginning, after || undefined, before || undefined),
     ...(ending !== undefined && { ending }),
   };
+}
+
+/**
+ * Filters by the member who has this username now, whose predictions are a range of an index, or else by the
+ * name that the maker had.
+ */
+async function makerFilter(
+  { db }: Services,
+  caller: Caller,
+  created_by: string | undefined,
+): Promise<Pick<PredictionFilter, "maker" | "created_by">> {
+  const maker = onlyMaker(caller);
+  if (created_by === undefined) return { maker };
+  // A token for some models reads no rows of others, which the range has.
+  const isWhole = maker === undefined && caller.models === null;
+  const member = isWhole ? await findUserByName(db, created_by) : undefined;
+  return member ? { maker: member.id } : { maker, created_by };
 }
 
 /** Filters by the model that has this name now; if none has, by the models that had it. */

@@ -271,6 +271,7 @@ function presentExample(
     metrics: null,
     url: `${origin}/v1/predictions/${id}`,
     stream: false,
+    created_by: null,
   };
   const facts = { origin, model_id, token_id: "", data_removed: false };
   return replicatePrediction.parse({

@@ -76,6 +76,7 @@ function testPayload(origin: string, now: number): WebhookPayload {
     metrics: null,
     url: `${origin}/v1/predictions/${id}`,
     stream: false,
+    created_by: null,
     input: { name: "you" },
     output: "Hello, you!",
     data_removed: false,

@@ -62,6 +62,10 @@ const person = alias(users, "person");
 const maker = sql<string>`CASE WHEN ${tokens.service_role} IS NOT NULL THEN ${tokens.id}
   ELSE coalesce(${tokens.made_by}, '') END`;
 
+const makerName = sql<
+  string | null
+>`iif(${tokens.service_role} IS NULL, ${person.username}, ${tokens.name})`;
+
 /** The role that the token has now. Null: its maker is no longer a member. */
 const roleNow = sql<Role>`coalesce(${tokens.service_role},
   iif(${tokens.made_by} IS NULL, iif(${users.kind} = 'user', 'owner', NULL), ${members.role}))`;
@@ -81,6 +85,7 @@ const selectTokens = (db: Database) =>
       token_id: tokens.id,
       user_id: tokens.user_id,
       maker: maker.as("maker"),
+      maker_name: makerName.as("maker_name"),
       role: roleNow.as("role"),
       models: tokens.models,
       name: tokens.name,

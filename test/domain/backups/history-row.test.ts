@@ -27,6 +27,8 @@ const row: StoredPrediction = {
   token_id: "",
   token_name: "",
   maker: "",
+  created_by: null,
+  hardware: "cpu",
   due_at: 77,
   kept_seconds: null,
   waits_again: 0,

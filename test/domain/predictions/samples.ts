@@ -9,6 +9,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   url: "https://auspex.test/v1/predictions/019a0000-0000-7000-8000-000000000001",
   user_id: "019a0000-0000-7000-8000-000000000002",
   maker: "",
+  created_by: null,
   account_object: "a".repeat(64),
   token_id: "019a0000-0000-7000-8000-000000000004",
   token_name: "CI",

@@ -34,6 +34,7 @@ const head = (changes: Partial<Prediction>, facts: Partial<ReplicateFacts> = {})
       metrics: null,
       url: "https://auspex.test/v1/predictions/p",
       stream: false,
+      created_by: null,
       ...changes,
     },
     { ...FACTS, ...facts },

@@ -157,6 +157,7 @@ function predictionOf(
     metrics: null,
     url: `http://127.0.0.1:1/v1/predictions/${idOf(n)}`,
     stream: false,
+    created_by: null,
     data_removed: false,
     input: { mark: `storm-${n}-` },
     output: n === 4 ? null : output,

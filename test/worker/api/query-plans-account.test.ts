@@ -34,8 +34,8 @@ const NUMBERS =
   "FROM json_each(json_array(0,1,2,3,4,5,6,7,8,9)) AS a, json_each(json_array(0,1,2,3,4,5,6,7,8,9)) AS b";
 const FILL = [
   `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, 0,
-    iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, 0, 1,
-    iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), '', '', iif(a.value = 1, 'u1', ''), 0 ${NUMBERS}`,
+    iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 1,
+    iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), '', '', iif(a.value = 1, 'u1', ''), NULL, 'cpu', 0 ${NUMBERS}`,
   `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 't', 'ada/m', 1, 0, 1, 0 ${NUMBERS}`,
   "INSERT INTO removals SELECT value, 60, value, value FROM json_each(json_array(1, 2, 3))",
   "INSERT INTO keys SELECT '', value, 'p1', 'o', 'h', 0 FROM json_each(json_array(1, 2, 3))",
@@ -85,6 +85,7 @@ const FILTERS: Record<string, Partial<PredictionFilter>> = {
   "of a time and a model, by a token": {
     ...{ from: "p1", before: "p9", model: { id: "m1" }, token: "ci" },
   },
+  "of a service token": { created_by: "ci" },
   "of a member": { maker: "u1" },
   "of a member and a model that have failed": {
     ...{ maker: "u1", model: { id: "m1" }, statuses: ["failed"] },
