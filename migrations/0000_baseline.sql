@@ -332,6 +332,16 @@ CREATE TABLE `version_files` (
 );
 --> statement-breakpoint
 CREATE INDEX `version_files_version` ON `version_files` (`model_id`,`version_number`);--> statement-breakpoint
+CREATE TABLE `version_prices` (
+	`model_id` text NOT NULL,
+	`version_number` integer NOT NULL,
+	`set_by` text NOT NULL,
+	`starts_at` integer NOT NULL,
+	`prices` text,
+	PRIMARY KEY(`model_id`, `version_number`, `set_by`, `starts_at`),
+	FOREIGN KEY (`model_id`,`version_number`) REFERENCES `versions`(`model_id`,`number`) ON UPDATE no action ON DELETE cascade
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `versions` (
 	`model_id` text NOT NULL,
 	`number` integer NOT NULL,
@@ -750,6 +760,16 @@ END;
 --> statement-breakpoint
 CREATE TRIGGER versions_unweighed AFTER DELETE ON versions BEGIN
 	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(OLD.release_notes AS BLOB)) + length(CAST(OLD.schemas AS BLOB)) + length(CAST(OLD.configuration AS BLOB)))
+		WHERE user_id = (SELECT owner_id FROM models WHERE id = OLD.model_id);
+END;
+--> statement-breakpoint
+CREATE TRIGGER version_prices_weighed AFTER INSERT ON version_prices WHEN NEW.set_by = 'owner' BEGIN
+	INSERT INTO account_bytes (user_id, bytes) SELECT owner_id, 512 FROM models WHERE id = NEW.model_id
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER version_prices_unweighed AFTER DELETE ON version_prices WHEN OLD.set_by = 'owner' BEGIN
+	UPDATE account_bytes SET bytes = bytes - 512
 		WHERE user_id = (SELECT owner_id FROM models WHERE id = OLD.model_id);
 END;
 --> statement-breakpoint

@@ -27,6 +27,7 @@ import { exampleRoutes } from "./routes/models/examples.ts";
 import { modelRoutes } from "./routes/models/models.ts";
 import { pictureRoutes } from "./routes/models/pictures.ts";
 import { variableRoutes } from "./routes/models/variables.ts";
+import { versionPriceRoutes } from "./routes/models/version-prices.ts";
 import { versionRoutes } from "./routes/models/versions.ts";
 import { callRoutes } from "./routes/openai/calls.ts";
 import { conversationRoutes } from "./routes/openai/conversations.ts";
@@ -97,6 +98,7 @@ api.notFound((c) => {
 api.route("/v1", predictionRoutes);
 api.route("/v1", modelRoutes);
 api.route("/v1", versionRoutes);
+api.route("/v1", versionPriceRoutes);
 api.route("/v1", variableRoutes);
 api.route("/v1", collaboratorRoutes);
 api.route("/v1", exampleRoutes);

@@ -42,6 +42,7 @@ export const AUDIT_ACTIONS = {
   "model.updated": "A model was changed",
   "model.deleted": "A model was deleted",
   "version.created": "A version was published",
+  "version.priced": "The prices of a version were set",
   "version.deleted": "A version was deleted",
   "image.deleted": "An image was deleted from the registry",
   "variable.set": "A variable was set. Its value is not recorded",

@@ -5,6 +5,7 @@ export const WRITE_ROWS = {
   deleteModel: 1_000,
   createVersion: 600,
   deleteVersion: 500,
+  setVersionPrices: 20,
   setVariable: 20,
   deleteVariable: 20,
   shareModel: 10,

@@ -4,6 +4,7 @@ import type { Priority } from "../../protocol/common.ts";
 import type { Egress } from "../../protocol/egress.ts";
 import type { Metrics, StoredValue } from "../../protocol/event.ts";
 import type { Prediction, PredictionError, TaskStatus } from "../../protocol/prediction.ts";
+import type { Prices } from "../../protocol/prices.ts";
 import type {
   ContainerInterface,
   Image,
@@ -60,6 +61,8 @@ export interface PredictionSpec {
   hardware: SpecHardware;
   /** Price of the hardware at the creation, in billionths of the currency unit; null if not set. */
   price_per_hour: number | null;
+  /** The prices of the version at the creation, for this account, in billionths. Absent: it has none. */
+  prices?: Prices;
   priority: Priority;
   image: Image;
   /** Opaque to the runner: runs with equal keys may share a container or files. */

@@ -100,7 +100,7 @@ export async function createVersion(
 }
 
 /** The account and the targets of an entry of the audit log about a version. Absent: one that gets a number. */
-function ofVersion(model: DetailedModelRow, version?: VersionRow) {
+export function ofVersion(model: DetailedModelRow, version?: VersionRow) {
   const { account_id, targets } = ofModel(model);
   const name = `${model.owner.username}/${model.name}${version ? `:${version.number}` : ""}`;
   return { account_id, targets: [{ type: "version", id: version?.hash ?? "", name }, ...targets] };

@@ -2,6 +2,7 @@
 import { hasRole } from "../../domain/accounts/access.ts";
 import { START_CHECK } from "../../domain/accounts/usage.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
+import { pricesInForce } from "../../domain/money/prices-in-force.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
 import { holdsRow, type PredictionSpec, type SpecWeight } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
@@ -63,6 +64,7 @@ export async function predictionSpec(
   const secret = settings.secretKeys.at(-1) ?? "";
   const weights = weightsOf(version);
   const { hardware, price_per_hour } = hardwareOf(target);
+  const prices = pricesInForce(version.prices, caller.user_id === model.owner_id, now);
   const variables = pickVariables(configuration.variable_names, model.variables);
   const { id, call } = fields;
   return {
@@ -77,6 +79,7 @@ export async function predictionSpec(
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware,
     price_per_hour,
+    ...(prices && { prices }),
     image: {
       repository: configuration.image ?? version.repository,
       digest: version.container_image_digest,

@@ -58,9 +58,10 @@ interface Target {
 /** Returns the default version, which is selected with its model. */
 const defaultOf = ({
   default_version,
-  default_hardware,
+  default_hardware: hardware,
+  default_prices: prices,
 }: TargetRow): TargetVersionRow | undefined =>
-  default_version ? { ...default_version, hardware: default_hardware } : undefined;
+  default_version ? { ...default_version, hardware, prices } : undefined;
 
 function knownTarget(userId: string, target: TargetName): Target {
   const path = pathOf(target);

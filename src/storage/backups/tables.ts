@@ -38,6 +38,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.collaborators),
   described(schema.modelCategories),
   described(schema.versions, LARGE_ROWS),
+  described(schema.versionPrices),
   described(schema.modelVariables, LARGE_ROWS),
   described(schema.examples, LARGE_ROWS),
   // `registryReleased` comes before the rows that it releases: the sweep deletes it last, so whatever a backup

@@ -8,6 +8,7 @@ import type { Database } from "../database.ts";
 import { hardware, models, users, versions } from "../schema/index.ts";
 import { answeringNumber, defaultNumber } from "./models.ts";
 import { sealedVariables } from "./variables.ts";
+import { pricesBetween } from "./version-prices.ts";
 
 export interface TargetName {
   owner: string;
@@ -29,6 +30,12 @@ const facts = (table: typeof ofModel | typeof ofVersion, prefix: string) => ({
   gpus: sql<number | null>`${table.gpus}`.as(`${prefix}_gpus`),
   price_per_hour: sql<number | null>`${table.price_per_hour}`.as(`${prefix}_price_per_hour`),
 });
+
+/** How long a row may be used, with room for the clocks of other machines. */
+const USED_MS = 60_000;
+
+/** The prices of the version, as far as they count while the row is used. */
+const prices = () => pricesBetween(Date.now() - USED_MS, Date.now() + USED_MS);
 
 const isOfModel = eq(
   ofModel.identifier,
@@ -69,6 +76,7 @@ const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
       answering_number: answeringNumber.as("answering_number"),
       default_version: versions,
       default_hardware: facts(ofVersion, "version"),
+      default_prices: prices().as("version_prices"),
     })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
@@ -80,7 +88,11 @@ const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
 /** Selects the version that is named. The default one has come with the model. No version has the number 0. */
 const selectVersion = (db: Database, target: TargetName, viewer: string | SQL) =>
   db
-    .select({ ...getTableColumns(versions), hardware: facts(ofVersion, "version") })
+    .select({
+      ...getTableColumns(versions),
+      hardware: facts(ofVersion, "version"),
+      prices: prices().as("version_prices"),
+    })
     .from(versions)
     .innerJoin(models, eq(models.id, versions.model_id))
     .innerJoin(users, eq(users.id, models.owner_id))

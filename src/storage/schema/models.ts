@@ -17,6 +17,7 @@ import { exactText, parseExact } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration, Schemas, Visibility } from "../../protocol/model.ts";
 import type { ShareLevel } from "../../protocol/organization.ts";
+import type { Prices, Setter } from "../../protocol/prices.ts";
 import type { ImageWeight, WeightFile } from "../../protocol/weights.ts";
 import { users } from "./accounts.ts";
 import { uploads } from "./files.ts";
@@ -126,6 +127,29 @@ export const versionFiles = sqliteTable(
       foreignColumns: [versions.model_id, versions.number],
     }).onDelete("cascade"),
     index("version_files_version").on(t.model_id, t.version_number),
+  ],
+);
+
+/**
+ * The prices of versions (protocol/prices.ts) and when they begin to count. Each row counts until the next of the
+ * same setter.
+ */
+export const versionPrices = sqliteTable(
+  "version_prices",
+  {
+    model_id: text().notNull(),
+    version_number: integer().notNull(),
+    set_by: text().$type<Setter>().notNull(),
+    starts_at: integer().notNull(),
+    /** Null: none from then on. */
+    prices: text({ mode: "json" }).$type<Prices>(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.model_id, t.version_number, t.set_by, t.starts_at] }),
+    foreignKey({
+      columns: [t.model_id, t.version_number],
+      foreignColumns: [versions.model_id, versions.number],
+    }).onDelete("cascade"),
   ],
 );
 

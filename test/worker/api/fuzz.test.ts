@@ -213,6 +213,8 @@ async function makeOwned(): Promise<void> {
   await make("POST", "/models", { name: known.model_name, hardware_identifier: hardware });
   await make("POST", `${path}/versions`, CHATS, { known });
   await make("PUT", `${path}/variables/KEY`, { value: "a" }, { known });
+  const prices = { prices: { per_run: "0.5" } };
+  await make("PUT", `${path}/versions/1/prices`, prices, { known });
   await makeCollaborator(known);
   await makeToken(model_owner);
   await makePinnable();

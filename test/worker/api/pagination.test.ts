@@ -23,6 +23,7 @@ import {
 const ROWS = 12;
 const world = await newWorld({ visibility: "public" });
 const { client, username, hardware } = world;
+const PRICES = `/v1/models/${world.model}/versions/1/prices`;
 const nobody = new Client(undefined);
 
 beforeAll(async () => {
@@ -34,6 +35,8 @@ beforeAll(async () => {
     await FakeRunner.begin(await newRunnerToken(hardware), hardware, unique("box"));
     await newUser();
     await operator.ok("PUT", `/v1/operator/hardware/${unique("hw")}`, { name: "x" });
+    const from = new Date(Date.UTC(2100, 0, 1 + n)).toISOString();
+    await client.ok("PUT", PRICES, { prices: { per_run: 1 }, from });
   }
 });
 
@@ -53,6 +56,7 @@ const LISTS: Record<string, List> = {
   "models of an owner": { path: `/v1/models/${username}?sort_by=created_at&`, as: nobody },
   "own models": { path: "/v1/user/models?", as: client },
   versions: { path: `/v1/models/${world.model}/versions?`, as: nobody },
+  "prices of a version": { path: `${PRICES}?`, as: client },
   users: { path: "/v1/users?", as: nobody },
   "users, backwards": { path: "/v1/users?sort_direction=desc&", as: nobody },
   categories: { path: "/v1/model_categories?", as: nobody },

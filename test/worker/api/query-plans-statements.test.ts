@@ -22,12 +22,17 @@ import {
 } from "../../../src/storage/models/counts.ts";
 import { listDetailedModels } from "../../../src/storage/models/models.ts";
 import { listVariableNames } from "../../../src/storage/models/variables.ts";
+import {
+  findPricesAt,
+  listVersionPrices,
+  savingPrices,
+} from "../../../src/storage/models/version-prices.ts";
 import { listInputSchemas, listVersionsOfOwner } from "../../../src/storage/models/versions.ts";
 import * as endpoints from "../../../src/storage/webhooks/endpoints.ts";
 import { anEntry } from "../support/audit.ts";
 import { ALLOWANCE, db, newRows, plansOf } from "../support/query-plans.ts";
 
-const { user_id, other } = await newRows();
+const { user_id, other, modelId } = await newRows();
 
 const FIRST: Keyset = { from: undefined, back: false, limit: 20 };
 const beyond = (...key: Key): Keyset => ({ ...FIRST, from: { key, inclusive: false } });
@@ -42,6 +47,7 @@ const upload: uploads.UploadRow = {
   ...{ removed_at: null, is_utf8: false, details: null, expires_at: 1, maker: "" },
 };
 const token = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
+const priced = { model_id: modelId, version_number: 2, set_by: "owner", starts_at: 1 } as const;
 const due = { users: [user_id, other], each: 5, now: 100 };
 
 /** The statements that a call of each of these runs. */
@@ -129,6 +135,14 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     uploads.keepUploadsOf(db, { modelId: "m1", number: 1 }, 5),
   "keep the uploads of a model": async () => uploads.keepUploadsOf(db, { modelId: "m1" }, 5),
   "find the version of uploads": async () => uploads.findVersionOfUploads(db, ["u1"]),
+
+  "set the prices of a version": () =>
+    db.batch([...savingPrices(db, { ...priced, prices: null }, 100, anEntry())]),
+  "find the prices of a version at a time": async () => findPricesAt(db, priced),
+  "list the prices of a version": async () =>
+    listVersionPrices(db, modelId, 2, undefined, beyond("owner", 1)),
+  "list the prices that operators have set": async () =>
+    listVersionPrices(db, modelId, 2, "operator", beyond("operator", 1)),
 
   "share a model": async () =>
     collaborators.saveCollaborator(

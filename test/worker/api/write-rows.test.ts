@@ -111,6 +111,12 @@ const LARGEST: Record<WriteRoute, () => Promise<() => Promise<unknown>>> = {
     await publish(plain, referenceOf(model), await withWeights());
     return () => client.ok("DELETE", `${pathOf(model)}/versions/1`);
   },
+  setVersionPrices: async () => {
+    const model = await newModel(plain);
+    await publish(plain, referenceOf(model));
+    const path = `${pathOf(model)}/versions/1/prices`;
+    return () => client.ok("PUT", path, { prices: { per_run: 1, per_second: 1 } });
+  },
   setVariable: async () => {
     const path = pathOf(await newModel(plain));
     return () => client.ok("PUT", `${path}/variables/KEY`, { value: "x".repeat(32_768) });

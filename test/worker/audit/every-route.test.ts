@@ -26,6 +26,8 @@ const RECORDED: Record<string, AuditAction | `${string} ${string}`> = {
   deleteModel: "model.deleted",
   createVersion: "version.created",
   deleteVersion: "version.deleted",
+  setVersionPrices: "version.priced",
+  setVersionPricesForAll: "version.priced",
   setVariable: "variable.set",
   deleteVariable: "variable.deleted",
   setCollaborator: "collaborator.added",

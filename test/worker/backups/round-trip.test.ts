@@ -56,6 +56,7 @@ beforeAll(async () => {
   const former = await newUser();
   await former.client.ok("PATCH", "/v1/user", { username: unique("renamed") });
   await operator.ok("DELETE", `/v1/operator/usernames/${former.username}`);
+  await owner.ok("PUT", `/v1/models/${model}/versions/1/prices`, { prices: { per_run: 1 } });
   await setVariable(owner, referenceOf(await newModel(owner)), "HF_TOKEN", "hf_x");
   await setRole(world, former, "developer");
   await setShare(model, former, "run");

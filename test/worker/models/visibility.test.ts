@@ -334,7 +334,8 @@ test.each(["OPERATOR_TOKEN", "an operator's token"] as const)(
       const token_id = key.includes("runner_tokens") ? runner_token_id : place.token_id;
       const theirs = key.includes("predictions") ? other.username : place.username;
       const username = key.includes("usernames") ? given_up : theirs;
-      const named = { ...place, username, token_id, prediction_id };
+      const version = { model_owner: other.username, model_name: "story", version_number: "1" };
+      const named = { ...place, ...version, username, token_id, prediction_id };
       const statusFor = async (caller: Client) =>
         (await callEndpoint(caller, key, named, endpoint)).status;
       const statuses: number[] = [];

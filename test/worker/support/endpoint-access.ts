@@ -95,6 +95,7 @@ const changing = (statuses: Statuses): EndpointAccess => ({
 
 const MODEL = "/v1/models/:model_owner/:model_name";
 const VERSIONS = `${MODEL}/versions`;
+const PRICES = `${VERSIONS}/:version_number/prices`;
 const VARIABLES = `${MODEL}/variables`;
 const COLLABORATORS = `${MODEL}/collaborators`;
 const EXAMPLES = `${MODEL}/examples`;
@@ -301,6 +302,9 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     body: () => ({ position: 1 }),
   },
   [`DELETE ${EXAMPLES}/:example_id`]: { ...writing, write: 200 },
+
+  [`GET ${PRICES}`]: reading,
+  [`PUT ${PRICES}`]: { ...writing, body: () => ({ prices: { per_run: 1 } }) },
 
   [`DELETE ${VERSIONS}/:version_number`]: writing,
   [`DELETE ${MODEL}`]: writing,

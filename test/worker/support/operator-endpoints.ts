@@ -31,6 +31,9 @@ export const OPERATOR_ENDPOINTS: Record<
   "DELETE /v1/operator/categories/:slug": {},
   "PUT /v1/operator/hardware/:identifier": { body: () => ({ name: "Box" }) },
   "DELETE /v1/operator/hardware/:identifier": {},
+  "PUT /v1/operator/models/:model_owner/:model_name/versions/:version_number/prices": {
+    body: () => ({ prices: { per_run: 1 } }),
+  },
   "GET /v1/operator/runners": {},
   "GET /v1/operator/runners/:runner_id": {},
   "GET /v1/operator/runners/:runner_id/history": {},

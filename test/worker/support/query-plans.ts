@@ -31,6 +31,8 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
     SELECT 'r' || n, 't' || n, 'r' || n, '["cpu"]', 'cpu', 0, 0`,
   `uploads (id, user_id, key, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at)
     SELECT 'u' || n, iif(n % 2, '${user_id}', '${other}'), '', '', 1, '', 1, 0, iif(n % 3, 0, NULL), n`,
+  `version_prices (model_id, version_number, set_by, starts_at)
+    SELECT '${modelId}', 2, iif(n % 2, 'owner', 'operator'), n`,
   `model_variables (model_id, name, sealed, updated_at)
     SELECT iif(n % 2, '${modelId}', 'm0'), 'V' || n, '', 0`,
   // The model of the lists is shared with many accounts, and many models with its owner.
