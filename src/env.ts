@@ -170,6 +170,7 @@ const variables = z.object({
   WEBHOOK_SWITCH_OFF_DAYS: z.coerce.number().positive().default(5),
   WEBHOOK_RESOLVER: z.url().default("https://cloudflare-dns.com/dns-query"),
   CURRENCY: currency.default("USD"),
+  CHARGE_SETUP: z.enum(["on", "off"]).default("on"),
   SECURITY_CONTACT: contact.optional(),
   BACKUP_HOURS: z.coerce.number().positive().default(24),
   BACKUP_KEEP: count.default(14),
@@ -249,6 +250,8 @@ export interface Settings {
   webhooks: WebhookSettings;
   /** The currency of prices, a code of ISO 4217. */
   currency: string;
+  /** Whether a run that causes the start of a container pays for it. */
+  chargesSetup: boolean;
   /** The URI where vulnerabilities are reported. */
   securityContact: string | undefined;
   /** The share of predictions whose ordinary ends are logged, 0 to 1. */
@@ -343,6 +346,7 @@ export function settings(env: Bindings): Settings {
         resolver: v.WEBHOOK_RESOLVER,
       },
       currency: v.CURRENCY,
+      chargesSetup: v.CHARGE_SETUP === "on",
       securityContact: v.SECURITY_CONTACT,
       logSampleRate: v.LOG_SAMPLE_RATE,
       signUp: v.SIGN_UP,

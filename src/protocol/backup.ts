@@ -121,6 +121,7 @@ export const predictionRow = z.strictObject({
   setup_time: z.number().nullable(),
   execution_time: z.number().nullable(),
   cost: z.number().nullable(),
+  cost_parts: z.string().nullable(),
   error: z.string().nullable(),
   metrics: z.string().nullable(),
   data_removed: z.number(),

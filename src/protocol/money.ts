@@ -31,6 +31,32 @@ export const decimalAmount = z
   .string()
   .meta({ description: "Decimal text, in the deployment's currency", example: "0.0016" });
 
+/** Clients must expect further types of parts. */
+const costPart = z.object({
+  type: z.string().meta({
+    description:
+      "`run`: time in the container, divided by the runs that shared it. `setup`: time that the container took to start, for the run that caused it. Others may follow",
+    example: "run",
+  }),
+  quantity: z.number().meta({ description: "Number of units", example: 7.2 }),
+  unit: z.string().meta({ example: "second" }),
+  price: decimalAmount.meta({
+    description: "Price of `per` units, as decimal text",
+    example: "0.8",
+  }),
+  per: z.int().meta({ example: 3_600 }),
+  amount: decimalAmount,
+});
+
+export const cost = z
+  .object({
+    amount: decimalAmount.meta({ description: "The sum of the parts, as decimal text" }),
+    currency: z.string().meta({ description: "ISO 4217 code", example: "USD" }),
+    parts: z.array(costPart),
+  })
+  .meta({ id: "Cost", description: "What a run costs its account" });
+export type Cost = z.infer<typeof cost>;
+
 /** The amount of a request: decimal text or a number, which becomes an integer of billionths. */
 export const amount = z
   .union([z.string(), z.number()])

@@ -11,6 +11,7 @@ import {
   timestamp,
   uuid,
 } from "./common.ts";
+import { cost } from "./money.ts";
 import { webhook } from "./webhook.ts";
 
 export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({
@@ -73,6 +74,7 @@ export const prediction = z
       example: null,
     }),
     metrics: orNull(metrics).meta({ description: "Null until the model reports metrics" }),
+    cost: orNull(cost).meta({ description: "Null until the prediction ends" }),
     url: z.url().meta({
       description: "URL of the prediction",
       example: "https://auspex.example.com/v1/predictions/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",

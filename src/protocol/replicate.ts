@@ -1,6 +1,7 @@
 /** The wire shapes of Replicate's HTTP API, which its clients send and read (below /replicate/v1). */
 import { z } from "zod";
 import { clearable, jsonObject, link, modelReference, slug, timestamp } from "./common.ts";
+import { cost } from "./money.ts";
 
 export const replicateStatus = z.enum([
   "starting",
@@ -64,6 +65,8 @@ const replicatePredictionHead = z.object({
   deadline: timestamp.optional(),
   data_removed: z.boolean(),
   metrics: z.record(z.string(), z.number()),
+  /** Replicate's API has no cost. */
+  cost: cost.nullable(),
   urls: z.object({ get: z.url(), cancel: z.url(), web: z.url(), stream: z.url().optional() }),
   webhook: z.string().optional(),
   webhook_events_filter: z.array(replicateEvent).optional(),

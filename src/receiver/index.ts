@@ -5,6 +5,23 @@
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
+/** The cost of a run: `amount` is the sum of the parts. */
+export interface Cost {
+  amount: string;
+  /** ISO 4217, as in "USD". */
+  currency: string;
+  parts: {
+    /** `run`, `setup`, or a type that is added later. */
+    type: string;
+    quantity: number;
+    unit: string;
+    /** The price of `per` units. */
+    price: string;
+    per: number;
+    amount: string;
+  }[];
+}
+
 /** The body of a webhook: the prediction at the time of the event. */
 export interface WebhookPayload {
   id: string;
@@ -18,6 +35,8 @@ export interface WebhookPayload {
   execution_time: string | null;
   /** Null unless it failed. `external`: the model or its container. `internal`: the service. */
   error: { source: "internal" | "external"; message: string; detail: Json } | null;
+  /** Null until the prediction ends. Amounts and prices are decimal text, as in "0.0016". */
+  cost: Cost | null;
   metrics: ({ input_tokens?: number; output_tokens?: number } & Record<string, number>) | null;
   url: string;
   stream: boolean;

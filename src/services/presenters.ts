@@ -1,5 +1,6 @@
 /** Turns rows into resources. No other file knows which of the two resource shapes is served. */
 
+import { costParts, presentCost } from "../domain/money/cost.ts";
 import type { PredictionRow } from "../domain/predictions/prediction-row.ts";
 import { secondsText } from "../domain/predictions/state.ts";
 import type { Settings } from "../env.ts";
@@ -154,8 +155,16 @@ const webhookEndpoint = (row: WebhookEndpointRow): WebhookEndpoint => ({
   ...times(row),
 });
 
+const costOfRow = ({ cost, cost_parts }: PredictionRow, currency: string) =>
+  cost === null
+    ? null
+    : presentCost(
+        { amount: cost, parts: costParts.parse(JSON.parse(cost_parts ?? "[]")) },
+        currency,
+      );
+
 /** Presents a prediction from its row, for lists and for predictions whose data has been removed. */
-const prediction = (row: PredictionRow, origin: string): Prediction => ({
+const prediction = (row: PredictionRow, origin: string, currency: string): Prediction => ({
   id: row.id,
   model: { owner: row.model_owner, name: row.model_name, version_number: row.version_number },
   ...times(row),
@@ -164,6 +173,7 @@ const prediction = (row: PredictionRow, origin: string): Prediction => ({
   execution_time: secondsText(row.execution_time),
   error: row.error === null ? null : predictionError.parse(JSON.parse(row.error)),
   metrics: row.metrics === null ? null : metrics.parse(JSON.parse(row.metrics)),
+  cost: costOfRow(row, currency),
   url: `${origin}/v1/predictions/${row.id}`,
   stream: row.stream,
   created_by: row.created_by,
@@ -269,7 +279,7 @@ export function presenters({
     versionSummary,
     category,
     hardware: (row: HardwareRow) => hardware(row, currency),
-    prediction,
+    prediction: (row: PredictionRow, origin: string) => prediction(row, origin, currency),
     token,
     runnerToken,
     webhookEndpoint,

@@ -12,7 +12,7 @@
 import type { Finish } from "../../protocol/channel.ts";
 import type { LogEvent, Metrics } from "../../protocol/event.ts";
 import type { PredictionError, TaskStatus } from "../../protocol/prediction.ts";
-import { costOf } from "../money/cost.ts";
+import { costOf, ownTime, reportedTime } from "../money/cost.ts";
 import { type Attempt, AttemptSet, type Writable } from "./attempts.ts";
 import {
   initialState,
@@ -190,6 +190,9 @@ export class PredictionLife {
     this.#state.setup_seconds = result.setup_seconds ?? this.#state.setup_seconds;
     this.#state.execution_seconds = result.execution_seconds ?? null;
     this.#state.output = result.output;
+    const { attempt } = this.#state;
+    if (attempt && result.error?.source !== "internal")
+      this.#state.billable = reportedTime(result, attempt, now);
     if (this.spec.measure) this.#state.image_bytes = result.image_bytes ?? null;
     if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
     switch (result.status) {
@@ -272,6 +275,7 @@ export class PredictionLife {
     detail: PredictionError["detail"] = null,
   ): void {
     if (this.terminal) return;
+    if (source === "external") this.#billOwnTime(now);
     if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
     const error = { source, message, detail: boundedDetail(detail) };
     this.#state.error = error;
@@ -311,7 +315,9 @@ export class PredictionLife {
 
   /** Ends the prediction without its runner, which has not obeyed a cancel in time. */
   enforceCancel(now: number): void {
-    if (!this.terminal && this.#state.cancel_requested_at !== null) this.#end("canceled", now);
+    if (this.terminal || this.#state.cancel_requested_at === null) return;
+    this.#billOwnTime(now);
+    this.#end("canceled", now);
   }
 
   /** Sends no webhooks: the creation failed after the prediction had begun, and nobody was given its id. */
@@ -355,12 +361,20 @@ export class PredictionLife {
     this.#state.updated_at = now;
   }
 
+  /** Counts the time of an attempt whose runner has not said it. */
+  #billOwnTime(now: number): void {
+    const { attempt } = this.#state;
+    if (attempt) this.#state.billable ??= ownTime(attempt, now);
+  }
+
   #end(status: TaskStatus, now: number): void {
     this.#attempts.dismissOpen();
     this.#state.status = status;
     this.#state.completed_at = now;
     this.#state.updated_at = now;
-    this.#state.cost = costOf(this.spec, this.#state);
+    const { amount, parts } = costOf(this.spec, this.#state);
+    this.#state.cost = amount;
+    this.#state.cost_parts = parts;
     this.#events.push({ event: "status", data: { status } });
   }
 }

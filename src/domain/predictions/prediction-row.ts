@@ -25,6 +25,8 @@ export interface PredictionRow {
   execution_time: number | null;
   /** Billionths of the currency unit; null until the end. */
   cost: number | null;
+  /** JSON text of its parts (domain/money/cost.ts); null for none. */
+  cost_parts: string | null;
   /** JSON texts: a PredictionError and Metrics. */
   error: string | null;
   metrics: string | null;
@@ -89,6 +91,7 @@ export function predictionRow(
     setup_time: state.setup_seconds,
     execution_time: state.execution_seconds,
     cost: state.cost,
+    cost_parts: state.cost_parts.length > 0 ? JSON.stringify(state.cost_parts) : null,
     error: state.error && JSON.stringify(state.error),
     metrics: state.metrics && JSON.stringify(state.metrics),
     data_removed: removed,

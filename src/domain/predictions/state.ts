@@ -17,6 +17,7 @@ import type {
 } from "../../protocol/runner.ts";
 import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
 import type { JobWeight, WeightFile } from "../../protocol/weights.ts";
+import { type BillableTime, type CostPart, presentCost } from "../money/cost.ts";
 import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
 
 export interface StoredWebhook extends Webhook {
@@ -63,6 +64,9 @@ export interface PredictionSpec {
   price_per_hour: number | null;
   /** The prices of the version at the creation, for this account, in billionths. Absent: it has none. */
   prices?: Prices;
+  /** Whether the setup that the run causes is part of its cost. */
+  charges_setup: boolean;
+  currency: string;
   priority: Priority;
   image: Image;
   /** Opaque to the runner: runs with equal keys may share a container or files. */
@@ -124,8 +128,11 @@ export interface PredictionState extends AttemptsState {
   readonly completed_at: number | null;
   readonly setup_seconds: number | null;
   readonly execution_seconds: number | null;
+  /** Null unless the time of the last attempt is paid for. */
+  readonly billable: BillableTime | null;
   /** Billionths of the currency unit; null until the end. */
   readonly cost: number | null;
+  readonly cost_parts: readonly CostPart[];
   readonly error: PredictionError | null;
   readonly metrics: Metrics | null;
   /** Size of the image, if the runner was asked for it and reported it. */
@@ -174,7 +181,9 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   completed_at: null,
   setup_seconds: null,
   execution_seconds: null,
+  billable: null,
   cost: null,
+  cost_parts: [],
   image_bytes: null,
   error: null,
   metrics: null,
@@ -198,6 +207,10 @@ export function presentPrediction(spec: PredictionSpec, state: PredictionState):
     execution_time: secondsText(state.execution_seconds),
     error: state.error,
     metrics: state.metrics,
+    cost:
+      state.cost === null
+        ? null
+        : presentCost({ amount: state.cost, parts: state.cost_parts }, spec.currency),
     url: spec.url,
     stream: spec.stream,
     created_by: spec.created_by,

@@ -55,6 +55,7 @@ export function replicateHead(
     ...(cancel_at != null && { deadline: new Date(cancel_at).toISOString() }),
     data_removed,
     metrics: metricsOf(prediction),
+    cost: prediction.cost,
     urls: {
       get: api,
       cancel: `${api}/cancel`,

@@ -36,6 +36,7 @@ const COLUMNS = [
   "setup_time",
   "execution_time",
   "cost",
+  "cost_parts",
   "error",
   "metrics",
   "data_removed",
@@ -57,7 +58,8 @@ const INSERT = `INSERT INTO predictions (${COLUMNS.join(", ")}) VALUES (${COLUMN
  * the prediction began.
  */
 const UPDATE = `UPDATE predictions SET object_id = ?, status = ?, updated_at = ?, setup_time = ?,
-  execution_time = ?, cost = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ?, waits_again = ?
+  execution_time = ?, cost = ?, cost_parts = ?, error = ?, metrics = ?, revision = ?, due_at = ?, kept_seconds = ?,
+  waits_again = ?
   WHERE id = ?`;
 
 const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, predictions, failed, execution_ms, cost)
@@ -125,6 +127,7 @@ export class PredictionRows {
         row.setup_time,
         row.execution_time,
         row.cost,
+        row.cost_parts,
         row.error,
         row.metrics,
         row.revision,
@@ -161,6 +164,7 @@ export class PredictionRows {
         kept_seconds: null,
         user_id: userId,
         cost: 0,
+        cost_parts: null,
       },
       () => true,
     );

@@ -80,6 +80,8 @@ export async function predictionSpec(
     hardware,
     price_per_hour,
     ...(prices && { prices }),
+    charges_setup: settings.chargesSetup,
+    currency: settings.currency,
     image: {
       repository: configuration.image ?? version.repository,
       digest: version.container_image_digest,

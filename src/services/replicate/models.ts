@@ -269,6 +269,7 @@ function presentExample(
     execution_time,
     error: null,
     metrics: null,
+    cost: null,
     url: `${origin}/v1/predictions/${id}`,
     stream: false,
     created_by: null,

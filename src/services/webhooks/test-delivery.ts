@@ -1,5 +1,6 @@
 /** Test deliveries to an endpoint, with a made-up prediction. */
 import { DecryptionFailed } from "../../domain/encryption.ts";
+import { presentCost } from "../../domain/money/cost.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { eventId } from "../../domain/webhooks/delivery-row.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
@@ -31,10 +32,10 @@ export async function testEndpoint(
       { "retry-after": String(HOST_LIMIT_SECONDS) },
     );
   }
-  const { secretKeys, webhooks } = services.settings;
+  const { secretKeys, webhooks, currency } = services.settings;
   const secrets = await signingSecrets(secretKeys, endpoint).catch(notDecrypted);
   const at = Date.now();
-  const payload = testPayload(origin, at);
+  const payload = testPayload(origin, currency, at);
   const body = JSON.stringify(payload);
   const headers = await signedHeaders({ id: payload.webhook.id, at, body }, secrets);
   const {
@@ -61,7 +62,7 @@ function notDecrypted(error: unknown): never {
 }
 
 /** A payload with all fields of a real one. */
-function testPayload(origin: string, now: number): WebhookPayload {
+function testPayload(origin: string, currency: string, now: number): WebhookPayload {
   const id = newPredictionUuid();
   const created_at = new Date(now).toISOString();
   return {
@@ -74,6 +75,7 @@ function testPayload(origin: string, now: number): WebhookPayload {
     execution_time: "0.025",
     error: null,
     metrics: null,
+    cost: presentCost({ amount: 5_556, parts: [["run", 25, 800_000_000, 5_556]] }, currency),
     url: `${origin}/v1/predictions/${id}`,
     stream: false,
     created_by: null,

@@ -41,7 +41,7 @@ test("usage prints this month's runs, failures, time and cost by model", async (
 });
 
 test("usage without prices says so instead of an empty column of costs", async () => {
-  deployment.cost = 0;
+  deployment.cost = "0";
   const { out } = await home.run(["usage"]);
   expect(out).toMatch(/\nMODEL +RUNS +FAILED +TIME *\n/);
   expect(out).toContain(

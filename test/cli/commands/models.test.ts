@@ -190,7 +190,7 @@ test("a prediction is printed in local time, with the exact digits of its input 
   const told = {
     ...{ id: ID, model: { owner: "ada", name: "story", version_number: 1 } },
     ...{ created_at: AT, updated_at: AT, status: "succeeded" },
-    ...{ setup_time: null, execution_time: "0.412", error: null, metrics: null },
+    ...{ setup_time: null, execution_time: "0.412", error: null, metrics: null, cost: null },
     ...{ url: `https://example.com/v1/predictions/${ID}`, stream: false, data_removed: false },
   };
   const [input, output] = ['{"seed":18446744073709551615}', '{"score":1.0}'];

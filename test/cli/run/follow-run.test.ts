@@ -15,6 +15,7 @@ const failed = (message: string): Prediction => ({
   execution_time: null,
   error: { source: "external", message, detail: null },
   metrics: null,
+  cost: null,
   url: "https://auspex.example.com/v1/predictions/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
   stream: true,
   created_by: null,

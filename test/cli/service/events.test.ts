@@ -17,6 +17,7 @@ const DONE = {
   execution_time: "0.100",
   error: null,
   metrics: null,
+  cost: null,
   url: URL_OF,
   stream: true,
 };

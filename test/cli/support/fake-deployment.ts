@@ -138,7 +138,12 @@ const eventText = (id: number, event: string, data: object) =>
 const TRIAL = {
   ...{ id: OWNER.id, model: { owner: "ada", name: "story", version_number: 1 }, stream: true },
   ...{ created_at: AT, updated_at: AT, status: "canceled", setup_time: null, error: null },
-  ...{ execution_time: null, metrics: null, url: `http://127.0.0.1/v1/predictions/${OWNER.id}` },
+  ...{
+    execution_time: null,
+    metrics: null,
+    cost: null,
+    url: `http://127.0.0.1/v1/predictions/${OWNER.id}`,
+  },
 };
 
 const RUNNING = {
@@ -150,7 +155,7 @@ const ABSENT = {
   reason: { code: "no_runner", message: "", stopped: [], runners: [] },
 };
 
-const RUNS = { predictions: 12, failed: 2, execution_seconds: 185, cost: 0.0016 };
+const RUNS = { predictions: 12, failed: 2, execution_seconds: 185, cost: "0.0016" };
 const SPACE = { bytes: 2_000_000, max_bytes: 1_000_000_000 };
 const USAGE = {
   month: {

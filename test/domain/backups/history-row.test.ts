@@ -18,6 +18,7 @@ const row: StoredPrediction = {
   created_at: 1,
   updated_at: 2,
   setup_time: 0.5,
+  cost_parts: null,
   cost: 3,
   execution_time: 1.5,
   error: null,

@@ -19,6 +19,8 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   model: { owner: "ada", name: "story", version_number: 1 },
   hardware: { identifier: "cpu", pool: "cpu", gpus: 0 },
   price_per_hour: null,
+  charges_setup: true,
+  currency: "USD",
   priority: "normal",
   image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
   keys: { container: "c", files: "f" },

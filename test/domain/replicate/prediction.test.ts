@@ -32,6 +32,7 @@ const head = (changes: Partial<Prediction>, facts: Partial<ReplicateFacts> = {})
       execution_time: null,
       error: null,
       metrics: null,
+      cost: null,
       url: "https://auspex.test/v1/predictions/p",
       stream: false,
       created_by: null,

@@ -155,6 +155,7 @@ function predictionOf(
     execution_time: null,
     error: null,
     metrics: null,
+    cost: null,
     url: `http://127.0.0.1:1/v1/predictions/${idOf(n)}`,
     stream: false,
     created_by: null,

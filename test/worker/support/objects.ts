@@ -18,6 +18,7 @@ export interface Row {
   error: string | null;
   metrics: string | null;
   setup_time: number | null;
+  cost: number | null;
 }
 
 export type Account = DurableObjectStub<AccountObject>;
