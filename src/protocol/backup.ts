@@ -93,11 +93,21 @@ export type StoredRow = z.infer<typeof storedRow>;
 export const usageRow = z.strictObject({
   day: z.string(),
   model_id: z.string(),
+  version_number: z.number(),
   token_id: z.string(),
+  maker: z.string(),
+  hardware: z.string(),
   model: z.string(),
+  token: z.string(),
+  member: z.string(),
   predictions: z.number(),
   failed: z.number(),
   execution_ms: z.number(),
+  setup_ms: z.number(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_tokens: z.number(),
+  images: z.number(),
   cost: z.number(),
 });
 

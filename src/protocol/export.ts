@@ -3,22 +3,23 @@ import { z } from "zod";
 import { auditEvent } from "./audit.ts";
 import { problem, timestamp, uuid } from "./common.ts";
 import { model, version } from "./model.ts";
-import { decimalAmount } from "./money.ts";
 import { token } from "./operator.ts";
 import { collaborator, shareLevel } from "./organization.ts";
 import { prediction, predictionWithIO } from "./prediction.ts";
 import { upload } from "./upload.ts";
+import { usageSums } from "./usage.ts";
 import { user } from "./user.ts";
 import { webhookEndpoint } from "./webhook.ts";
 
 const line = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.object({ type: z.literal(type), ...shape });
 
-/** Sums of the predictions of a day, model and token. */
+/** Sums of the predictions of a day with the same version, token, member and hardware. */
 export const exportedUsage = z.object({
   day: z.iso.date(),
   model_id: uuid,
   model: z.string().meta({ description: "The model's last `owner/name` on that day" }),
+  version_number: z.int(),
   token_id: z
     .union([uuid, z.literal("start_check")])
     .nullable()
@@ -26,10 +27,14 @@ export const exportedUsage = z.object({
       description:
         "Token that created the predictions; null for the dashboard, `start_check` for start checks of `auspex publish`",
     }),
-  predictions: z.int(),
-  failed: z.int(),
-  execution_seconds: z.number(),
-  cost: decimalAmount,
+  token: z.string().nullable().meta({ description: "Name of the token" }),
+  member_id: uuid.nullable().meta({
+    description:
+      "For an organization: ID of the member or service token that created the predictions. Otherwise null",
+  }),
+  member: z.string().nullable(),
+  hardware: z.string(),
+  ...usageSums,
 });
 
 export const exportLine = z

@@ -12,8 +12,8 @@ import { removeAvatar, setAvatar } from "../../services/accounts/avatars.ts";
 import { deleteAccount } from "../../services/accounts/delete-account.ts";
 import { exportAccount } from "../../services/accounts/export.ts";
 import {
+  getGroups,
   getOwnStorage,
-  getOwnTokenNames,
   getOwnUsage,
   isHardwarePriced,
   ownUsageCsv,
@@ -28,7 +28,7 @@ import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { AccountTabs } from "../ui/tabs.tsx";
 import { type Drafts, ExportText, ProfilePage } from "./profile.tsx";
-import { type Period, UsagePage } from "./usage.tsx";
+import { type Period, readTables, UsagePage } from "./usage.tsx";
 
 const DeletePage = ({
   username,
@@ -102,6 +102,9 @@ function periodOf(c: PageContext): Period {
   return { query: `days=${days}`, name: `${days} days`, days: lastDays(days, now) };
 }
 
+/** Rows of the table of groups. */
+const TABLE_ROWS = 100;
+
 const profileAccess = requireRole("admin", "The profile of the account");
 const usageAccess = requireRole("developer", "The usage of the account");
 const exportAccess = requireRole("admin", "The export of the account");
@@ -141,13 +144,18 @@ export const accountPages = pages()
   .get("/account/usage", usageAccess, async (c) => {
     const period = periodOf(c);
     const { caller, operator } = viewerOf(c);
-    const [report, tokens, storage, hasPrices] = await Promise.all([
+    const hasMembers = caller.maker !== "";
+    const asked = c.req.query("by");
+    const by = readTables(hasMembers).find((name) => name === asked) ?? "token";
+    const [report, groups, storage, hasPrices] = await Promise.all([
       getOwnUsage(c.var.services, caller, period.days),
-      getOwnTokenNames(c.var.services, caller),
+      getGroups(c.var.services, caller, { days: period.days, groups: [by], limit: TABLE_ROWS + 1 }),
       getOwnStorage(c.var.services, caller),
       isHardwarePriced(c.var.services),
     ]);
-    const facts = { report, tokens, storage, period, hasPrices, operator };
+    const isCut = groups.length > TABLE_ROWS;
+    const table = { by, groups: groups.slice(0, TABLE_ROWS), isCut };
+    const facts = { report, table, hasMembers, storage, period, hasPrices, operator };
     const page = <UsagePage {...facts} />;
     return c.render(page, { title: "Usage" });
   })

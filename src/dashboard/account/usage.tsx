@@ -2,11 +2,13 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import {
   type DayUsage,
+  type GroupedUsage,
   monthOf,
   tokenName,
   type UsageCount,
   type UsageReport,
 } from "../../domain/accounts/usage.ts";
+import type { UsageGroup } from "../../protocol/usage.ts";
 import type { UserStorage } from "../../protocol/user.ts";
 import { duration } from "../ui/duration.ts";
 import { Empty, Price } from "../ui/parts.tsx";
@@ -103,14 +105,16 @@ function linkedPeriods(now: number): Pick<Period, "query" | "name">[] {
 
 export const UsagePage = ({
   report,
-  tokens,
+  table,
+  hasMembers,
   storage,
   period,
   hasPrices,
   operator,
 }: {
   report: UsageReport;
-  tokens: ReadonlyMap<string, string>;
+  table: GroupTable;
+  hasMembers: boolean;
   storage: UserStorage;
   period: Period;
   /** Whether any hardware has a price. */
@@ -156,13 +160,13 @@ export const UsagePage = ({
         )}
         <Chart report={report} />
         <ByModel report={report} />
-        <ByToken report={report} names={tokens} />
+        <ByGroup table={table} period={period} total={report.total} hasMembers={hasMembers} />
         <ByDay report={report} />
         <p id="csv">
           <a href={`/account/usage.csv?${period.query}`} download>
             Download as CSV
           </a>{" "}
-          by day, model and token
+          by day, version, token, member and hardware
         </p>
       </>
     )}
@@ -203,37 +207,102 @@ const ByModel = ({ report: { models, total } }: { report: UsageReport }) => (
   </CountTable>
 );
 
-const ByToken = ({
-  report: { tokens, total },
-  names,
+/** The groups that a table can show, by their names in the address of the page. */
+export const TABLES = {
+  version: "Version",
+  token: "Access token",
+  member: "Member",
+  hardware: "Hardware",
+} as const satisfies Partial<Record<UsageGroup, string>>;
+export type TableName = keyof typeof TABLES;
+
+export interface GroupTable {
+  by: TableName;
+  /** The dearest first, or without prices the most used. */
+  groups: GroupedUsage[];
+  /** Whether there are more. */
+  isCut: boolean;
+}
+
+const ByGroup = ({
+  table: { by, groups, isCut },
+  period,
+  total,
+  hasMembers,
 }: {
-  report: UsageReport;
-  names: ReadonlyMap<string, string>;
+  table: GroupTable;
+  period: Period;
+  total: UsageCount;
+  hasMembers: boolean;
 }) => (
-  <CountTable name="Access token" total={total}>
-    {tokens.map(({ token_id, ...count }) => (
-      <tr>
-        <th scope="row">
-          <bdi>{tokenName(names, token_id)}</bdi>
-        </th>
-        <Counts count={count} total={total} />
-      </tr>
-    ))}
-  </CountTable>
+  <>
+    <nav class="segments below" aria-label="Group by">
+      {readTables(hasMembers).map((name) => (
+        <a
+          href={`/account/usage?${period.query}&by=${name}#groups`}
+          aria-current={name === by ? "page" : undefined}
+        >
+          {TABLES[name]}
+        </a>
+      ))}
+    </nav>
+    <CountTable name={TABLES[by]} id="groups" total={total}>
+      {groups.map((group) => (
+        <tr>
+          <th scope="row">
+            <GroupName by={by} group={group} />
+          </th>
+          <Counts count={group} total={total} />
+        </tr>
+      ))}
+    </CountTable>
+    {isCut && <p class="hint">{`The first ${groups.length}. The CSV file has all.`}</p>}
+  </>
 );
+
+/** A person's own account has no members. */
+export const readTables = (hasMembers: boolean): TableName[] => [
+  "version",
+  "token",
+  ...(hasMembers ? (["member"] as const) : []),
+  "hardware",
+];
+
+function GroupName({ by, group }: { by: TableName; group: GroupedUsage }) {
+  const { model = "", version_number, token_id = "", token = "", member, hardware } = group;
+  switch (by) {
+    case "version":
+      return (
+        <a href={`/models/${model}/versions/${version_number}`}>
+          <Name model={model} />
+          {`:${version_number}`}
+        </a>
+      );
+    case "token":
+      return <bdi>{tokenName({ token_id, token })}</bdi>;
+    case "member":
+      return <bdi>{member || "–"}</bdi>;
+    case "hardware":
+      return <>{hardware}</>;
+  }
+}
 
 /** @param name what each row is */
 const CountTable = ({
   name,
+  id,
   total,
   children,
-}: PropsWithChildren<{ name: string; total: UsageCount }>) => (
+}: PropsWithChildren<{ name: string; id?: string; total: UsageCount }>) => (
   <>
-    <h2>By {name.toLowerCase()}</h2>
+    <h2 id={id}>By {name.toLowerCase()}</h2>
     <div class="scroll">
       <Table
         class="counts"
-        columns={[name, ...numbersOf(["Predictions", "Failed", "Execution time"], total)]}
+        columns={[
+          name,
+          ...numbersOf(["Predictions", "Failed", "Execution time", ...countedOf(total)], total),
+        ]}
       >
         {children}
       </Table>
@@ -245,11 +314,24 @@ const CountTable = ({
 const numbersOf = (names: Child[], total: UsageCount): Column[] =>
   [...names, ...(isPriced(total) ? ["Cost"] : [])].map((name) => ({ name, is: "number" }));
 
+/** Counts that only some models have, and that are shown only where there are any. */
+const COUNTED = {
+  input_tokens: "Input tokens",
+  output_tokens: "Output tokens",
+  images: "Images",
+} satisfies Partial<Record<keyof UsageCount, string>>;
+const countedIn = (total: UsageCount) =>
+  (["input_tokens", "output_tokens", "images"] as const).filter((name) => total[name] > 0);
+const countedOf = (total: UsageCount) => countedIn(total).map((name) => COUNTED[name]);
+
 const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
   <>
     <td class="number">{number(count.predictions)}</td>
     <td class="number">{number(count.failed)}</td>
     <td class="number">{duration(count.execution_ms / 1_000)}</td>
+    {countedIn(total).map((name) => (
+      <td class="number">{number(count[name])}</td>
+    ))}
     {isPriced(total) && (
       <td class="number">
         <Cost {...count} />

@@ -1,21 +1,55 @@
-/** The usage report of an account, by day and model. */
+/** The usage of an account, and its report by day and model. */
+import type { UsageGroup } from "../../protocol/usage.ts";
 
-export interface UsageCount {
-  predictions: number;
-  failed: number;
-  execution_ms: number;
-  /** Billionths of the currency unit. */
-  cost: number;
+/** The sums of usage. `cached_tokens` are a part of `input_tokens`; `cost` is in billionths of the currency unit. */
+export const SUMS = [
+  "predictions",
+  "failed",
+  "execution_ms",
+  "setup_ms",
+  "input_tokens",
+  "output_tokens",
+  "cached_tokens",
+  "images",
+  "cost",
+] as const;
+
+export type UsageCount = Record<(typeof SUMS)[number], number>;
+
+/** The model that ran, and who ran it. Names are the latest; those of tokens and members may be empty. */
+export interface UsagePlace {
+  model_id: string;
+  model: string;
+  version_number: number;
+  token_id: string;
+  token: string;
+  maker: string;
+  member: string;
+  hardware: string;
+}
+
+/** A group has the columns of what it is grouped by. */
+export interface GroupedUsage extends UsageCount, Partial<UsagePlace> {
+  day?: string;
+  month?: string;
+}
+
+/** Days as `2026-11-21`, both included. */
+export interface UsageDays {
+  from: string;
+  to: string;
+  /** Only what this maker ran. Undefined: all. */
+  maker?: string | undefined;
+}
+
+export interface UsageSelection extends UsageDays {
+  groups: UsageGroup[];
+  limit: number;
 }
 
 interface ModelUsage extends UsageCount {
   /** The latest `owner/name`; undefined: all other models together. */
   model: string | undefined;
-}
-
-interface TokenUsage extends UsageCount {
-  /** Empty: the dashboard. */
-  token_id: string;
 }
 
 export interface DayUsage extends UsageCount {
@@ -29,7 +63,6 @@ export interface UsageReport {
   days: DayUsage[];
   /** The models, most used first, the others last. */
   models: ModelUsage[];
-  tokens: TokenUsage[];
   total: UsageCount;
   /** The time up to which predictions were deleted early, because the history was full, Unix ms. */
   trimmed_to: number | null;
@@ -46,11 +79,8 @@ interface UsageRow extends UsageCount {
   model_id: string;
 }
 
-/** @param names by id; a token that was revoked has none */
-export function tokenName(names: ReadonlyMap<string, string>, tokenId: string): string {
-  if (tokenId === START_CHECK.token_id) return "Start checks";
-  return tokenId === "" ? "Dashboard" : (names.get(tokenId) ?? "Revoked token");
-}
+export const tokenName = ({ token_id, token }: { token_id: string; token: string }): string =>
+  token_id === "" ? "Dashboard" : token;
 
 /** Runs that only start a version have this in place of their access token. */
 export const START_CHECK = { token_id: "start_check", token_name: "Start check" };
@@ -76,13 +106,12 @@ export function daysOfMonth(month: string, now: number): string[] {
 interface Counted {
   models: NamedModel[];
   rows: UsageRow[];
-  tokens: TokenUsage[];
   trimmed_to: number | null;
 }
 
 export function usageReport(
   days: string[],
-  { models: named, rows, tokens, trimmed_to }: Counted,
+  { models: named, rows, trimmed_to }: Counted,
 ): UsageReport {
   const others = rows.some(({ model_id }) => model_id === "");
   const ids = [...named.map(({ model_id }) => model_id), ...(others ? [""] : [])];
@@ -95,18 +124,22 @@ export function usageReport(
       models: ids.map((id) => of(id, byDay.get(day))),
     })),
     models: ids.map((id, n) => ({ model: named[n]?.model, ...of(id, rows) })),
-    tokens,
     total: sum(rows),
     trimmed_to,
   };
 }
 
 const sum = (counts: UsageCount[]): UsageCount => ({
-  predictions: total(counts, ({ predictions }) => predictions),
-  failed: total(counts, ({ failed }) => failed),
-  execution_ms: total(counts, ({ execution_ms }) => execution_ms),
-  cost: total(counts, ({ cost }) => cost),
+  predictions: total(counts, "predictions"),
+  failed: total(counts, "failed"),
+  execution_ms: total(counts, "execution_ms"),
+  setup_ms: total(counts, "setup_ms"),
+  input_tokens: total(counts, "input_tokens"),
+  output_tokens: total(counts, "output_tokens"),
+  cached_tokens: total(counts, "cached_tokens"),
+  images: total(counts, "images"),
+  cost: total(counts, "cost"),
 });
 
-const total = (counts: UsageCount[], of: (count: UsageCount) => number) =>
-  counts.reduce((all, count) => all + of(count), 0);
+const total = (counts: UsageCount[], name: keyof UsageCount) =>
+  counts.reduce((all, count) => all + count[name], 0);

@@ -41,7 +41,10 @@ export interface RestoreProgress {
 }
 
 export const ACCOUNT_TABLES = {
-  usage: { key: ["day", "model_id", "token_id"], columns: Object.keys(usageRow.shape) },
+  usage: {
+    key: ["day", "model_id", "version_number", "token_id", "maker", "hardware"],
+    columns: Object.keys(usageRow.shape),
+  },
   counts: { key: ["model_id"], columns: Object.keys(countRow.shape) },
   predictions: { key: ["id"], columns: Object.keys(predictionRow.shape) },
 };

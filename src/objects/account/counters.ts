@@ -5,7 +5,6 @@
  * need not be read every minute, nor be kept.
  */
 
-import { between, desc, sql } from "drizzle-orm";
 import {
   type BucketState,
   WriteBucket,
@@ -14,9 +13,6 @@ import {
 } from "../../domain/accounts/write-bucket.ts";
 import { logger } from "../../log.ts";
 import type { CountMessage } from "../../protocol/queue.ts";
-import { type Keyset, range } from "../../storage/keyset.ts";
-import type { AccountDatabase } from "./prediction-lists.ts";
-import { usage } from "./tables.ts";
 
 /** Figures are published at most once in this time, and at the latest this long after a prediction. */
 const PUBLISH_MS = 60_000;
@@ -143,63 +139,6 @@ export class Counters {
   #risen(limit: number): Count[] {
     return this.#sql.exec<Count>(RISEN, this.#openFrom, limit).toArray();
   }
-}
-
-/** Reads the usage of an account. */
-
-const sums = {
-  predictions: sql<number>`sum(${usage.predictions})`,
-  failed: sql<number>`sum(${usage.failed})`,
-  execution_ms: sql<number>`sum(${usage.execution_ms})`,
-  cost: sql<number>`sum(${usage.cost})`,
-};
-
-/** Days as `2026-11-21`, both included. */
-export interface UsageRange {
-  from: string;
-  to: string;
-}
-
-/** The models an account has run most on these days. */
-export const selectMostUsed = (db: AccountDatabase, days: UsageRange, limit: number) =>
-  db
-    // SQLite takes the other columns from the row with the max(): the latest name.
-    .select({ model_id: usage.model_id, model: usage.model, last: sql`max(${usage.day})` })
-    .from(usage)
-    .where(between(usage.day, days.from, days.to))
-    .groupBy(usage.model_id)
-    .orderBy(desc(sums.predictions), usage.model_id)
-    .limit(limit);
-
-export const selectMostUsedTokens = (db: AccountDatabase, days: UsageRange, limit: number) =>
-  db
-    .select({ token_id: usage.token_id, ...sums })
-    .from(usage)
-    .where(between(usage.day, days.from, days.to))
-    .groupBy(usage.token_id)
-    .orderBy(desc(sums.predictions), usage.token_id)
-    .limit(limit);
-
-export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
-  const { where, order, limit } = range([usage.day, usage.model_id, usage.token_id], "asc", keyset);
-  return db
-    .select()
-    .from(usage)
-    .where(where)
-    .orderBy(...order)
-    .limit(limit);
-}
-
-/** Usage by day: the named models each, all others together under the id ''. */
-export function selectUsage(db: AccountDatabase, days: UsageRange, named: string[]) {
-  // The names are one parameter: SQLite takes 100, and the expression stands twice in the statement.
-  const isNamed = sql`${usage.model_id} IN (SELECT value FROM json_each(${JSON.stringify(named)}))`;
-  const model_id = sql<string>`iif(${isNamed}, ${usage.model_id}, '')`;
-  return db
-    .select({ day: usage.day, model_id, ...sums })
-    .from(usage)
-    .where(between(usage.day, days.from, days.to))
-    .groupBy(usage.day, model_id);
 }
 
 /**

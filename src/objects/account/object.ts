@@ -8,6 +8,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/durable-sqlite";
+import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
@@ -29,15 +30,7 @@ import type {
   UsageRow,
 } from "../stubs/account.ts";
 import { Conversations } from "./conversations.ts";
-import {
-  Counters,
-  selectMostUsed,
-  selectMostUsedTokens,
-  selectUsage,
-  selectUsagePage,
-  type UsageRange,
-  Writes,
-} from "./counters.ts";
+import { Counters, Writes } from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
 import { KEY_MS, Keys } from "./keys.ts";
 import {
@@ -51,6 +44,7 @@ import { copyAccount, PredictionRows, writeRows } from "./prediction-rows.ts";
 import { type NewFile, StoredFiles } from "./stored-files.ts";
 import { createTables } from "./tables.ts";
 import { Removals, Upkeep } from "./upkeep.ts";
+import { selectGroups, selectMostUsed, selectUsage, selectUsagePage } from "./usage.ts";
 
 /** When the alarm goes off after a step that has left work to be done. */
 const STEP_MS = 100;
@@ -178,21 +172,23 @@ export class AccountObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Usage from one day to another (UTC), both included.
+   * Usage by day and model.
    * @param named how many of the most used models are named; the others are summed
-   * @param most how many of the most used tokens are listed
    */
-  usage(days: UsageRange, named: number, most: number): Usage {
+  usage(days: UsageDays, named: number): Usage {
     const models = selectMostUsed(this.#db, days, named).all();
     const ids = models.map(({ model_id }) => model_id);
     const trimmed = this.#known.get("trimmed_to");
     const trimmed_to = typeof trimmed === "string" ? timeOfId(trimmed) : null;
     const rows = selectUsage(this.#db, days, ids).all();
-    const tokens = selectMostUsedTokens(this.#db, days, most).all();
-    return { models, rows, tokens, trimmed_to };
+    return { models, rows, trimmed_to };
   }
 
-  /** Usage by day, model and token, in that order. */
+  usageBy(selection: UsageSelection): GroupedUsage[] {
+    return selectGroups(this.ctx.storage.sql, selection);
+  }
+
+  /** All rows of usage, by day first. */
   usagePage(keyset: Keyset): UsageRow[] {
     return selectUsagePage(this.#db, keyset).all();
   }

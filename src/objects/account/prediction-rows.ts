@@ -21,6 +21,7 @@ import type { PredictionError } from "../../protocol/prediction.ts";
 import type { AccountCopy } from "../stubs/account.ts";
 import { newPredictionId } from "../stubs/prediction.ts";
 import type { StoredFiles } from "./stored-files.ts";
+import { addUsage, type EndedRow } from "./usage.ts";
 
 const COLUMNS = [
   "id",
@@ -62,24 +63,6 @@ const UPDATE = `UPDATE predictions SET object_id = ?, status = ?, updated_at = ?
   waits_again = ?
   WHERE id = ?`;
 
-const ADD_USAGE = `INSERT INTO usage (day, model_id, token_id, model, predictions, failed, execution_ms, cost)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (day, model_id, token_id) DO UPDATE SET model = excluded.model,
-    predictions = predictions + excluded.predictions, failed = failed + excluded.failed,
-    execution_ms = execution_ms + excluded.execution_ms, cost = cost + excluded.cost`;
-
-type Ended = Pick<
-  PredictionUpdate,
-  | "updated_at"
-  | "model_id"
-  | "token_id"
-  | "model_owner"
-  | "model_name"
-  | "status"
-  | "execution_time"
-  | "cost"
->;
-
 /** The error of a row whose prediction has never begun, and never will. */
 export const NEVER_BEGUN = JSON.stringify({
   source: "internal",
@@ -89,7 +72,14 @@ export const NEVER_BEGUN = JSON.stringify({
 
 type Before = Pick<
   PredictionRow,
-  "object_id" | "status" | "revision" | "updated_at" | "execution_time" | "cost"
+  | "object_id"
+  | "status"
+  | "revision"
+  | "updated_at"
+  | "setup_time"
+  | "execution_time"
+  | "metrics"
+  | "cost"
 > & { data_removed: number };
 
 export class PredictionRows {
@@ -198,25 +188,15 @@ export class PredictionRows {
       .toArray()[0]?.model_id;
   }
 
-  addUsage(row: Ended, sign = 1): void {
-    this.#sql.exec(
-      ADD_USAGE,
-      this.#usageDay(row.updated_at),
-      row.model_id,
-      row.token_id,
-      `${row.model_owner}/${row.model_name}`,
-      sign,
-      sign * Number(row.status === "failed"),
-      sign * Math.round((row.execution_time ?? 0) * 1_000),
-      sign * (row.cost ?? 0),
-    );
+  addUsage(row: EndedRow, sign: 1 | -1 = 1): void {
+    addUsage(this.#sql, this.#usageDay(row.updated_at), row, sign);
   }
 
   #before(id: string): Before | undefined {
     return this.#sql
       .exec<Before & Record<string, SqlStorageValue>>(
-        `SELECT object_id, status, revision, updated_at, execution_time, cost, data_removed
-        FROM predictions WHERE id = ?`,
+        `SELECT object_id, status, revision, updated_at, setup_time, execution_time, metrics, cost,
+        data_removed FROM predictions WHERE id = ?`,
         id,
       )
       .toArray()[0];

@@ -56,17 +56,32 @@ export const usage = sqliteTable(
     /** `2026-11-21`. */
     day: text().notNull(),
     model_id: text().notNull(),
+    version_number: integer().notNull(),
     /** Empty for the dashboard. */
     token_id: text().notNull(),
-    /** `owner/name`, its latest name. */
+    /** Empty in a person's own account. */
+    maker: text().notNull(),
+    hardware: text().notNull(),
+    /** The latest names: of the model (`owner/name`), of the token, and of the maker. */
     model: text().notNull(),
+    token: text().notNull(),
+    member: text().notNull(),
     predictions: integer().notNull(),
     failed: integer().notNull(),
     execution_ms: integer().notNull(),
+    setup_ms: integer().notNull(),
+    input_tokens: integer().notNull(),
+    output_tokens: integer().notNull(),
+    cached_tokens: integer().notNull(),
+    images: integer().notNull(),
     /** Billionths of the currency unit. */
     cost: integer().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.day, t.model_id, t.token_id] })],
+  (t) => [
+    primaryKey({
+      columns: [t.day, t.model_id, t.version_number, t.token_id, t.maker, t.hardware],
+    }),
+  ],
 );
 
 /** The latest webhook deliveries. */
@@ -106,9 +121,12 @@ CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
 CREATE INDEX IF NOT EXISTS predictions_maker ON predictions (maker, id) WHERE maker <> '';
 CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS usage (
-  day TEXT NOT NULL, model_id TEXT NOT NULL, token_id TEXT NOT NULL, model TEXT NOT NULL,
-  predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_ms INTEGER NOT NULL, cost INTEGER NOT NULL,
-  PRIMARY KEY (day, model_id, token_id)) WITHOUT ROWID;
+  day TEXT NOT NULL, model_id TEXT NOT NULL, version_number INTEGER NOT NULL, token_id TEXT NOT NULL,
+  maker TEXT NOT NULL, hardware TEXT NOT NULL, model TEXT NOT NULL, token TEXT NOT NULL, member TEXT NOT NULL,
+  predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_ms INTEGER NOT NULL,
+  setup_ms INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL, images INTEGER NOT NULL, cost INTEGER NOT NULL,
+  PRIMARY KEY (day, model_id, version_number, token_id, maker, hardware)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS keys (
   maker TEXT NOT NULL, key TEXT NOT NULL, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL,
   hash TEXT NOT NULL, claimed_at INTEGER NOT NULL, PRIMARY KEY (maker, key)) WITHOUT ROWID;

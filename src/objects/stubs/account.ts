@@ -1,6 +1,6 @@
 /** The only way to account objects. */
 
-import type { UsageCount } from "../../domain/accounts/usage.ts";
+import type { UsageCount, UsagePlace } from "../../domain/accounts/usage.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { Key } from "../../domain/cursor.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
@@ -39,6 +39,7 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "unfinished",
       "runsOf",
       "usage",
+      "usageBy",
       "usagePage",
       "chargeWrites",
       "settleWrites",
@@ -97,11 +98,8 @@ export interface ListedPredictions {
 /** The prediction that has a key; `conflict` if it was created by another request. */
 export type KeyHolder = Pick<PredictionRow, "id" | "object_id"> | "conflict";
 
-export interface UsageRow extends UsageCount {
+export interface UsageRow extends UsageCount, UsagePlace {
   day: string;
-  model_id: string;
-  model: string;
-  token_id: string;
 }
 
 /** A delivery with the model of its prediction, if that is still listed. */
@@ -118,8 +116,6 @@ export interface Usage {
   models: { model_id: string; model: string }[];
   /** Usage by day and model; all models that are not named have the id ''. */
   rows: (UsageCount & { day: string; model_id: string })[];
-  /** Most used first. The id of the dashboard is ''. */
-  tokens: (UsageCount & { token_id: string })[];
   /** When the last prediction was created that was deleted early, unix ms. The history was full. */
   trimmed_to: number | null;
 }

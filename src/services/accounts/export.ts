@@ -4,7 +4,6 @@ import type { Key } from "../../domain/cursor.ts";
 import { notFound } from "../../errors/errors.ts";
 import type { UsageRow } from "../../objects/stubs/account.ts";
 import type { ExportLine } from "../../protocol/export.ts";
-import { amountText } from "../../protocol/money.ts";
 import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findUser } from "../../storage/accounts/users.ts";
@@ -16,7 +15,6 @@ import { listVariableNames } from "../../storage/models/variables.ts";
 import { listVersionsOfOwner } from "../../storage/models/versions.ts";
 import { listEndpoints } from "../../storage/webhooks/endpoints.ts";
 import type { Caller } from "../access/access.ts";
-import { findAccount } from "../access/accounts.ts";
 import type { EventStream } from "../access/concurrency-limit.ts";
 import { userTarget } from "../audit/people.ts";
 import { recordRead } from "../audit/record.ts";
@@ -26,14 +24,13 @@ import { presentUploadedFile } from "../files/upload-view.ts";
 import { pagesOf } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { type Piece, predictionLines } from "./export-predictions.ts";
+import { sumsOf, usagePages } from "./usage.ts";
 import { getOwnUser } from "./users.ts";
 
 const PAGE = 50;
 
 /** Rows per page of models or versions, which may have 200 KB each. */
 const HEAVY_PAGE = 20;
-
-const USAGE_PAGE = 500;
 
 interface ExportRequest {
   /** The export's URL without a query, which the line that says where to continue is made from. */
@@ -153,21 +150,20 @@ async function* uploadLines(
       yield { type: "upload", upload: await presentUploadedFile(services, row, origin) };
 }
 
-async function* usageLines(services: Services, userId: string): AsyncGenerator<ExportLine> {
-  const account = await findAccount(services, userId);
-  if (!account) return;
-  const usage = pagesOf(
-    USAGE_PAGE,
-    (keyset) => account.usagePage(keyset),
-    ({ day, model_id, token_id }) => [day, model_id, token_id],
-  );
-  for await (const rows of usage)
+async function* usageLines(services: Services, user_id: string): AsyncGenerator<ExportLine> {
+  for await (const rows of usagePages(services, { user_id }))
     for (const row of rows) yield { type: "usage", usage: exportedUsageOf(row) };
 }
 
-const exportedUsageOf = ({ token_id, execution_ms, cost, ...row }: UsageRow) => ({
-  ...row,
-  token_id: token_id || null,
-  execution_seconds: execution_ms / 1_000,
-  cost: amountText(cost),
+const exportedUsageOf = (row: UsageRow) => ({
+  day: row.day,
+  model_id: row.model_id,
+  model: row.model,
+  version_number: row.version_number,
+  token_id: row.token_id || null,
+  token: row.token || null,
+  member_id: row.maker || null,
+  member: row.member || null,
+  hardware: row.hardware,
+  ...sumsOf(row),
 });

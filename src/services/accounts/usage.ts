@@ -1,16 +1,19 @@
 import {
   daysOfMonth,
+  type GroupedUsage,
   monthOf,
   tokenName,
   type UsageCount,
   type UsageReport,
+  type UsageSelection,
   usageReport,
 } from "../../domain/accounts/usage.ts";
 import { PART_BYTES } from "../../domain/registry/chunk.ts";
 import { csvLine } from "../../lib/text.ts";
+import type { UsageRow } from "../../objects/stubs/account.ts";
 import { amountText } from "../../protocol/money.ts";
+import { usageSums } from "../../protocol/usage.ts";
 import type { UserStorage, UserUsage } from "../../protocol/user.ts";
-import { listTokens } from "../../storage/accounts/tokens.ts";
 import { findFileBytes } from "../../storage/files/uploads.ts";
 import { findImageBytes } from "../../storage/registry/blobs.ts";
 import { isAnyPriced } from "../../storage/runners/hardware.ts";
@@ -22,10 +25,7 @@ import type { Services } from "../services.ts";
 /** Models with a color of their own in the chart; all others share one. */
 const NAMED_MODELS = 6;
 
-/** The tokens that are listed, those most used. An account may have 100 at once, and more over time. */
-const LISTED_TOKENS = 20;
-
-const NONE = { models: [], rows: [], tokens: [], trimmed_to: null };
+const NONE = { models: [], rows: [], trimmed_to: null };
 
 /** @param days UTC days without a gap, oldest first */
 export async function getOwnUsage(
@@ -34,8 +34,18 @@ export async function getOwnUsage(
   days: string[],
 ): Promise<UsageReport> {
   const account = await findAccount(services, user_id);
-  const counted = await account?.usage(rangeOf(days), NAMED_MODELS, LISTED_TOKENS);
+  const counted = await account?.usage(rangeOf(days), NAMED_MODELS);
   return usageReport(days, counted ?? NONE);
+}
+
+/** @param selection UTC days, oldest first, and what they are grouped by */
+export async function getGroups(
+  services: Services,
+  { user_id }: Pick<Caller, "user_id">,
+  { days, groups, limit }: Pick<UsageSelection, "groups" | "limit"> & { days: string[] },
+): Promise<GroupedUsage[]> {
+  const account = await findAccount(services, user_id);
+  return (await account?.usageBy({ ...rangeOf(days), groups, limit })) ?? [];
 }
 
 const rangeOf = (days: string[]) => ({ from: days.at(0) ?? "", to: days.at(-1) ?? "" });
@@ -56,7 +66,7 @@ export async function getOwnMonth(services: Services, caller: Caller): Promise<U
     getOwnStorage(services, caller),
     findAccount(services, caller.user_id),
   ]);
-  const counted = (await account?.usage(rangeOf(days), MONTH_MODELS, 0)) ?? NONE;
+  const counted = (await account?.usage(rangeOf(days), MONTH_MODELS)) ?? NONE;
   const { total, models } = usageReport(days, counted);
   const { currency } = services.settings;
   const month = {
@@ -75,73 +85,65 @@ const runsOf = ({ predictions, failed, execution_ms, cost }: UsageCount) => ({
   cost: amountText(cost),
 });
 
-/** The newest tokens whose names are looked up; an account has at most 100 that have not expired. */
-const NAMES = 1_000;
-
 /** Rows of a page; one page is in memory at a time. */
 const ROWS = 500;
 
-const COLUMNS = [
-  "day",
-  "model",
-  "token",
-  "token_id",
-  "predictions",
-  "failed",
-  "execution_seconds",
-  "cost",
-  "currency",
-];
+/** Yields all rows of usage, a page at a time. @param from the first day */
+export async function* usagePages(
+  services: Services,
+  { user_id }: Pick<Caller, "user_id">,
+  from = "",
+): AsyncGenerator<UsageRow[]> {
+  const account = await findAccount(services, user_id);
+  if (!account) return;
+  yield* pagesOf(
+    ROWS,
+    (keyset) => account.usagePage(keyset),
+    (row) => [row.day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware],
+    { key: [from, "", 0, "", "", ""], inclusive: true },
+  );
+}
+
+const COLUMNS = ["day", "model", "version", "member", "token", "token_id", "hardware"];
 
 /**
- * Yields the usage as CSV: a line for each day, model and access token, without those that were not used.
+ * Yields the usage as CSV: a line for each day, version, member, token and hardware, without those that were not used.
  * @throws the errors of D1 or of the account's object, in the middle of it
  */
 export async function* ownUsageCsv(
   services: Services,
-  { user_id }: Caller,
+  caller: Caller,
   days: string[],
 ): AsyncGenerator<string> {
-  yield csvLine(COLUMNS);
-  const account = await findAccount(services, user_id);
-  if (!account) return;
-  const names = await tokenNames(services.db, user_id);
+  const { currency } = services.settings;
+  yield csvLine([...COLUMNS, ...Object.keys(usageSums), "currency"]);
   const { from, to } = rangeOf(days);
-  const pages = pagesOf(
-    ROWS,
-    (keyset) => account.usagePage(keyset),
-    ({ day, model_id, token_id }) => [day, model_id, token_id],
-    { key: [from, "", ""], inclusive: true },
-  );
-  for await (const rows of pages)
+  for await (const rows of usagePages(services, caller, from))
     yield rows
       .filter(({ day }) => day <= to)
-      .map(({ day, model, token_id, predictions, failed, execution_ms, cost }) => {
-        const token = tokenName(names, token_id);
-        return csvLine([
-          day,
-          model,
-          token,
-          token_id,
-          predictions,
-          failed,
-          execution_ms / 1_000,
-          amountText(cost),
-          services.settings.currency,
-        ]);
+      .map((row) => {
+        const { day, model, version_number, member, token_id, hardware } = row;
+        const place = [day, model, version_number, member, tokenName(row), token_id, hardware];
+        return csvLine([...place, ...Object.values(sumsOf(row)), currency]);
       })
       .join("");
 }
 
+/** Presents sums, in the order of `usageSums`. */
+export const sumsOf = (count: UsageCount) => ({
+  predictions: count.predictions,
+  failed: count.failed,
+  execution_seconds: count.execution_ms / 1_000,
+  setup_seconds: count.setup_ms / 1_000,
+  input_tokens: count.input_tokens,
+  output_tokens: count.output_tokens,
+  cached_tokens: count.cached_tokens,
+  images: count.images,
+  cost: amountText(count.cost),
+});
+
 /** Whether usage can have a cost. */
 export const isHardwarePriced = ({ db }: Services) => isAnyPriced(db);
-
-export const getOwnTokenNames = ({ db }: Services, { user_id }: Caller) => tokenNames(db, user_id);
-
-async function tokenNames(db: Services["db"], userId: string): Promise<Map<string, string>> {
-  const rows = await listTokens(db, userId, { from: undefined, back: false, limit: NAMES });
-  return new Map(rows.map(({ id, name }) => [id, name]));
-}
 
 /** Returns the storage that the caller's account uses, and its limits. */
 export async function getOwnStorage(

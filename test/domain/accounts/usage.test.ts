@@ -1,28 +1,25 @@
 /** The usage report of an account. */
 import { expect, test } from "vitest";
-import {
-  daysOfMonth,
-  lastDays,
-  tokenName,
-  usageReport,
-} from "../../../src/domain/accounts/usage.ts";
+import { daysOfMonth, lastDays, usageReport } from "../../../src/domain/accounts/usage.ts";
 
 const row = (day: string, model_id: string, predictions: number) => ({
   day,
   model_id,
-  predictions,
-  failed: predictions - 1,
-  execution_ms: predictions * 250,
-  cost: predictions * 125,
+  ...counted(predictions, predictions - 1),
 });
 const counted = (predictions: number, failed: number) => ({
   predictions,
   failed,
   execution_ms: predictions * 250,
+  setup_ms: predictions * 20,
+  input_tokens: predictions * 7,
+  output_tokens: predictions * 3,
+  cached_tokens: predictions,
+  images: 0,
   cost: predictions * 125,
 });
 const nothing = counted(0, 0);
-const NOTHING = { models: [], rows: [], tokens: [], trimmed_to: null };
+const NOTHING = { models: [], rows: [], trimmed_to: null };
 
 test("the last days of a usage report are days of UTC, also across the end of a month, a year or February", () => {
   const midnight = Date.UTC(2026, 0, 1);
@@ -47,17 +44,12 @@ test("the usage report of an account without predictions has only empty days", (
       { day: "2026-11-21", ...nothing, models: [] },
     ],
     models: [],
-    tokens: [],
     total: nothing,
     trimmed_to: null,
   });
 });
 
 test("models have the same order on every day of a usage report, with the other models last", () => {
-  const tokens = [
-    { token_id: "t", ...counted(11, 8) },
-    { token_id: "", ...counted(1, 0) },
-  ];
   const report = usageReport(["2026-11-20", "2026-11-21"], {
     models: [
       { model_id: "b", model: "ada/story" },
@@ -69,10 +61,8 @@ test("models have the same order on every day of a usage report, with the other 
       row("2026-11-20", "b", 5),
       row("2026-11-21", "b", 4),
     ],
-    tokens,
     trimmed_to: null,
   });
-  expect(report.tokens).toEqual(tokens);
   expect(report.models).toEqual([
     { model: "ada/story", ...counted(9, 7) },
     { model: "bob/hello", ...counted(2, 1) },
@@ -83,13 +73,4 @@ test("models have the same order on every day of a usage report, with the other 
     { day: "2026-11-21", ...counted(4, 3), models: [counted(4, 3), nothing, nothing] },
   ]);
   expect(report.total).toEqual(counted(12, 8));
-});
-
-test("a token of a usage report has a name while it exists", () => {
-  const names = new Map([["t", "CI"]]);
-  expect(["t", "u", ""].map((id) => tokenName(names, id))).toEqual([
-    "CI",
-    "Revoked token",
-    "Dashboard",
-  ]);
 });

@@ -195,24 +195,23 @@ test("an export has all pages of usage, separately for each token", async () => 
   for (const token of ["", token_id])
     await inAccount(
       world.user_id,
-      "INSERT INTO usage SELECT value, ?, ?, 'ada/m', 2, 1, 500, 250000000 FROM json_each(?)",
-      model_id,
-      token,
-      JSON.stringify(days),
+      `INSERT INTO usage SELECT value, ?, 1, ?, '', 'cpu', 'ada/m', ?, '', 2, 1, 500, 0, 7, 3, 1, 0, 250000000
+        FROM json_each(?)`,
+      ...[model_id, token, token && "CI", JSON.stringify(days)],
     );
   const rows = ofType(linesIn(await exported(world.client)), "usage").map(({ usage }) => usage);
   expect(rows.map(({ day }) => day)).toEqual(days.flatMap((day) => [day, day]));
   const counts = {
     model_id,
     model: "ada/m",
-    predictions: 2,
-    failed: 1,
-    execution_seconds: 0.5,
+    ...{ version_number: 1, member_id: null, member: null, hardware: "cpu" },
+    ...{ predictions: 2, failed: 1, execution_seconds: 0.5, setup_seconds: 0 },
+    ...{ input_tokens: 7, output_tokens: 3, cached_tokens: 1, images: 0 },
     cost: "0.25",
   };
   expect(rows.slice(0, 2)).toEqual([
-    { day: "1970-01-01", token_id: null, ...counts },
-    { day: "1970-01-01", token_id, ...counts },
+    { day: "1970-01-01", token_id: null, token: null, ...counts },
+    { day: "1970-01-01", token_id, token: "CI", ...counts },
   ]);
 });
 

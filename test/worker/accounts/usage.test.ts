@@ -1,15 +1,24 @@
 /** Usage of an account, which counts each prediction that ends once, also if reports repeat. */
 import { env } from "cloudflare:workers";
+import fc from "fast-check";
 import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { lastDays } from "../../../src/domain/accounts/usage.ts";
+import {
+  type GroupedUsage,
+  lastDays,
+  type UsageCount,
+} from "../../../src/domain/accounts/usage.ts";
 import type { PredictionUpdate } from "../../../src/domain/predictions/prediction-row.ts";
+import type { UsageRow } from "../../../src/objects/stubs/account.ts";
+import type { UsageGroup } from "../../../src/protocol/usage.ts";
 import type { UserUsage } from "../../../src/protocol/user.ts";
 import { openAccount } from "../../../src/services/access/accounts.ts";
 import { getOwnUsage } from "../../../src/services/accounts/usage.ts";
 import { getServices } from "../../../src/services/services.ts";
+import { sized } from "../../support/sized.ts";
 import { accountOf, inAccount, objectOf, refuseRows } from "../support/objects.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
+import { addUsage as addRow, NO_COUNTS, NO_USAGE } from "../support/usage.ts";
 import { newUser, newWorld, operator, type World } from "../support/world.ts";
 
 beforeEach(() => {
@@ -24,18 +33,15 @@ afterEach(() => {
 const reportOf = (user_id: string, days: 30 | 90 = 30) =>
   getOwnUsage(getServices(env), { user_id }, lastDays(days, Date.now()));
 
+const EVER = { from: "", to: "9" };
 const rowsOf = (userId: string) =>
   inAccount<object>(userId, "SELECT * FROM usage ORDER BY day, model_id");
 
 const addUsage = (userId: string, day: string, model: string, name: string, predictions: number) =>
-  inAccount(
-    userId,
-    "INSERT INTO usage VALUES (?, ?, 't', ?, ?, 1, 500, 250000000)",
-    day,
-    model,
-    name,
-    predictions,
-  );
+  addRow(userId, day, {
+    ...{ model_id: model, model: name, predictions },
+    ...{ failed: 1, execution_ms: 500, cost: 250_000_000 },
+  });
 
 /** Makes an account with an account object that has no usage yet. */
 async function newAccount(): Promise<string> {
@@ -87,14 +93,15 @@ describe("an account", () => {
     await tell(world, { ...message, revision: message.revision + 1 });
     expect(await rowsOf(world.user_id)).toEqual([
       {
-        token_id: message.token_id,
+        ...NO_USAGE,
         day: "2036-11-21",
         model_id: message.model_id,
         model: world.model,
+        token_id: message.token_id,
+        token: "test",
+        hardware: world.hardware,
         predictions: 1,
-        failed: 0,
         execution_ms: 1_500,
-        cost: 0,
       },
     ]);
   });
@@ -176,6 +183,124 @@ describe("an account", () => {
   });
 });
 
+describe("sums", () => {
+  const METRICS = [
+    ...['{"input_tokens":7,"output_tokens":3}', '{"images":2}', "null"],
+    '{"input_tokens":1e308,"images":-1,"output_tokens":0.5,"__proto__":9}',
+  ];
+  /** Two objects of each of six predictions end each in its own way, if at all. */
+  const PREDICTIONS = 6;
+  const endOf = fc.record({
+    status: fc.constantFrom("succeeded" as const, "failed" as const, "canceled" as const),
+    cost: fc.nat({ max: 1_000_000_000 }),
+    execution_time: fc.nat({ max: 100_000 }).map((ms) => ms / 1_000),
+    setup_time: fc.nat({ max: 100_000 }).map((ms) => ms / 1_000),
+    metrics: fc.constantFrom(...METRICS),
+  });
+  const END = 4;
+  const report = fc.record({
+    n: fc.nat({ max: PREDICTIONS - 1 }),
+    isSecond: fc.boolean(),
+    step: fc.integer({ min: 1, max: END + 2 }),
+  });
+  const history = fc.record({
+    ends: fc.array(endOf, { minLength: 2 * PREDICTIONS, maxLength: 2 * PREDICTIONS }),
+    reports: fc.array(report, { maxLength: 30 }),
+  });
+
+  type History = typeof history extends fc.Arbitrary<infer Of> ? Of : never;
+
+  test("the sums of usage are those of the predictions, in whatever order their ends are reported", async () => {
+    const world = await newWorld();
+    const first = await ended(world, 1.5);
+    refused?.mockRestore();
+    const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+    const check = async ({ ends, reports }: History) => {
+      await inAccount(world.user_id, "DELETE FROM predictions");
+      await inAccount(world.user_id, "DELETE FROM usage");
+      const ids = Array.from({ length: PREDICTIONS }, () => uuid());
+      for (const { n, isSecond, step } of reports) {
+        const isEnd = step >= END;
+        const row: PredictionUpdate = {
+          ...first,
+          ...(isEnd ? ends[n * 2 + Number(isSecond)] : { status: "started", cost: null }),
+          id: ids[n] ?? "",
+          object_id: (isSecond ? "b" : "a").repeat(64),
+          revision: (isSecond ? 2 ** 40 : 0) + step,
+          token_id: n % 2 ? first.token_id : "",
+          hardware: `hw-${n % 3}`,
+        };
+        // Each row is reported twice, as when the first answer is lost.
+        await account.put(row);
+        await account.put(row);
+      }
+      const [summed] = await inAccount<UsageCount>(
+        world.user_id,
+        `SELECT count(*) AS predictions, total(cost) AS cost, total(status = 'failed') AS failed,
+          total(round(execution_time * 1000)) AS execution_ms, total(round(setup_time * 1000)) AS setup_ms,
+          7 * total(metrics ->> 'input_tokens' = 7) AS input_tokens,
+          3 * total(metrics ->> 'output_tokens' = 3) AS output_tokens,
+          2 * total(metrics ->> 'images' = 2) AS images
+          FROM predictions WHERE status <> 'started'`,
+      );
+      const [all] = await account.usageBy({ ...EVER, groups: [], limit: 1 });
+      expect(all).toMatchObject(summed ?? {});
+      const groups = await account.usageBy({ ...EVER, groups: ["token", "hardware"], limit: 100 });
+      expect(groups.reduce((sum, { cost }) => sum + cost, 0)).toBe(all?.cost);
+    };
+    await fc.assert(fc.asyncProperty(history, check), { numRuns: sized(30, 500), seed: 55 });
+  });
+
+  test("usage is grouped as it is asked for, of one maker or of all", async () => {
+    const user_id = await newAccount();
+    const add = (day: string, changes: Partial<UsageRow>) =>
+      addRow(user_id, day, { predictions: 1, cost: 1, ...changes });
+    await add("2036-10-31", { version_number: 2, maker: "u1", member: "ada" });
+    await add("2036-11-01", { version_number: 2, maker: "u1", member: "ada2", cost: 5 });
+    await add("2036-11-02", { maker: "u2", member: "eve", token_id: "t", token: "CI" });
+    const account = (await accountOf(user_id)) ?? expect.fail("it has no account");
+    const by = async (groups: UsageGroup[], maker?: string) =>
+      (await account.usageBy({ ...EVER, groups, maker, limit: 10 })).map(
+        ({ last_day: _, predictions, cost, ...group }: GroupedUsage & { last_day?: string }) => {
+          const { model_id, model, version_number, month, day, member, token, hardware } = group;
+          const names = [day, month, model_id, model, version_number, member, token, hardware];
+          return [...names.filter((name) => name !== undefined), predictions, cost];
+        },
+      );
+    expect(await by(["month"])).toEqual([
+      ["2036-10", 1, 1],
+      ["2036-11", 2, 6],
+    ]);
+    expect(await by(["version"])).toEqual([
+      ["m", "ada/story", 2, 2, 6],
+      ["m", "ada/story", 1, 1, 1],
+    ]);
+    expect(await by(["member"])).toEqual([
+      ["ada2", 2, 6],
+      ["eve", 1, 1],
+    ]);
+    expect(await by(["day", "hardware"], "u2")).toEqual([["2036-11-02", "cpu", 1, 1]]);
+    expect(await by(["token"], "u1")).toEqual([["", 2, 6]]);
+  });
+
+  test("sums beyond all bounds of a number are no error", async () => {
+    const user_id = await newAccount();
+    await addRow(user_id, "2036-11-21", { cost: 9_000_000_000_000_000 });
+    // The sum is more than an integer of SQLite can be.
+    for (let n = 1; n < 2_048; n *= 2)
+      await inAccount(
+        user_id,
+        `INSERT INTO usage SELECT day, model_id, version_number + ?, token_id, maker, hardware, model, token, member,
+          predictions, failed, execution_ms, setup_ms, input_tokens, output_tokens, cached_tokens, images, cost
+          FROM usage`,
+        n,
+      );
+    const account = (await accountOf(user_id)) ?? expect.fail("it has no account");
+    const [all] = await account.usageBy({ ...EVER, groups: [], limit: 1 });
+    expect(all?.cost).toBe(Number.MAX_SAFE_INTEGER);
+  });
+});
+
 describe("the report", () => {
   test("the report counts runs for the account that ran them", async () => {
     const world = await newWorld({ visibility: "public" });
@@ -183,7 +308,7 @@ describe("the report", () => {
     await tell(world, await ended(world, 2.5, "failed"));
     const { user_id: other } = await newUser();
     const report = await reportOf(world.user_id);
-    const all = { predictions: 2, failed: 1, execution_ms: 4_000, cost: 0 };
+    const all = { ...NO_COUNTS, predictions: 2, failed: 1, execution_ms: 4_000 };
     expect(report.total).toEqual(all);
     expect(report.models).toEqual([{ model: world.model, ...all }]);
     expect(report.days).toHaveLength(30);
@@ -211,7 +336,7 @@ describe("the report", () => {
       [undefined, 63],
     ]);
     expect(month.days[0]).toMatchObject({ day: "2036-10-23", predictions: 3 });
-    expect(month.total).toEqual({
+    expect(month.total).toMatchObject({
       predictions: 453,
       failed: 10,
       execution_ms: 5_000,

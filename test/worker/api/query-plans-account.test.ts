@@ -4,11 +4,6 @@ import { env } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/durable-sqlite";
 import { expect, test } from "vitest";
 import {
-  selectMostUsed,
-  selectUsage,
-  selectUsagePage,
-} from "../../../src/objects/account/counters.ts";
-import {
   type AccountDatabase,
   rangesOf,
   selectDue,
@@ -19,6 +14,11 @@ import {
   selectRuns,
   selectUnfinished,
 } from "../../../src/objects/account/prediction-lists.ts";
+import {
+  selectMostUsed,
+  selectUsage,
+  selectUsagePage,
+} from "../../../src/objects/account/usage.ts";
 import type { PredictionFilter } from "../../../src/objects/stubs/account.ts";
 import { openAccount } from "../../../src/services/access/accounts.ts";
 import { getServices } from "../../../src/services/services.ts";
@@ -36,7 +36,7 @@ const FILL = [
   `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, 0,
     iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1,
     iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), '', '', iif(a.value = 1, 'u1', ''), NULL, 'cpu', 0 ${NUMBERS}`,
-  `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 't', 'ada/m', 1, 0, 1, 0 ${NUMBERS}`,
+  `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 1, 't', '', 'cpu', 'ada/m', 'ci', '', 1, 0, 1, 0, 0, 0, 0, 0, 0 ${NUMBERS}`,
   "INSERT INTO removals SELECT value, 60, value, value FROM json_each(json_array(1, 2, 3))",
   "INSERT INTO keys SELECT '', value, 'p1', 'o', 'h', 0 FROM json_each(json_array(1, 2, 3))",
 ];
@@ -109,7 +109,10 @@ const LISTS: Record<string, (db: AccountDatabase) => Query[]> = {
   ],
   "of an export's usage": (db) => [
     selectUsagePage(db, FIRST),
-    selectUsagePage(db, { ...NEXT, from: { key: ["2026-11-15", "m1", "t1"], inclusive: false } }),
+    selectUsagePage(db, {
+      ...NEXT,
+      from: { key: ["2026-11-15", "m1", 1, "t1", "", "cpu"], inclusive: false },
+    }),
   ],
 };
 

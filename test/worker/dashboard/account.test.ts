@@ -1,16 +1,15 @@
 /** The own account in the dashboard: profile and picture, usage, export and deletion. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { UsageRow } from "../../../src/objects/stubs/account.ts";
 import type { User, UserUsage } from "../../../src/protocol/user.ts";
-import { openAccount } from "../../../src/services/access/accounts.ts";
-import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { linesIn, ofType } from "../support/export.ts";
 import { keysBelow } from "../support/files.ts";
-import { inAccount } from "../support/objects.ts";
 import { textOf } from "../support/page-text.ts";
+import { addUsage } from "../support/usage.ts";
 import { PASSWORD, signedUp, type Visitor } from "../support/visitor.ts";
 import { newClient, newWorld, unique } from "../support/world.ts";
 
@@ -199,12 +198,11 @@ describe("usage", () => {
     model: string,
     predictions: number,
     failed = 0,
-    { token = "", cost = 0 } = {},
-  ) => {
-    await openAccount(getServices(env), userId);
-    const values = [day, model, token, model, predictions, failed, cost];
-    await inAccount(userId, "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, 90000, ?)", ...values);
-  };
+    changes: Partial<UsageRow> = {},
+  ) =>
+    addUsage(userId, day, {
+      ...{ model_id: model, model, predictions, failed, execution_ms: 90_000, ...changes },
+    });
   const daysAgo = (days: number) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
@@ -266,11 +264,10 @@ describe("usage", () => {
   it("a usage page has a table by access token, with prices, and a CSV file", async () => {
     const { visitor, username } = await signedUp();
     const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
-    await newClient(username, { name: '=CI, "nightly"' });
-    const [row] = await run("SELECT id FROM tokens WHERE user_id = ?", id);
-    const token = String(row?.id);
-    await count(id, daysAgo(1), "ada/story", 1, 0, { token: "gone", cost: 300_000_000 });
-    await count(id, daysAgo(0), "ada/story", 4, 1, { token, cost: 2_500_000_000 });
+    const token = '=CI, "nightly"';
+    const other = { token_id: "t2", token: "Laptop", cost: 300_000_000, input_tokens: 1_200 };
+    await count(id, daysAgo(1), "ada/story", 1, 0, other);
+    await count(id, daysAgo(0), "ada/story", 4, 1, { token_id: "t1", token, cost: 2_500_000_000 });
     await count(id, daysAgo(0), "ada/story", 2);
     await count(id, daysAgo(40), "ada/story", 9);
     const { html } = await visitor.look("/account/usage");
@@ -282,20 +279,23 @@ describe("usage", () => {
       ],
     );
     expect(rows).toEqual([
-      ["=CI, &quot;nightly&quot;", "4", "1", "1 min 30 s", "$2.50"],
-      ["Dashboard", "2", "0", "1 min 30 s", "–"],
-      ["Revoked token", "1", "0", "1 min 30 s", "$0.30"],
+      ["=CI, &quot;nightly&quot;", "4", "1", "1 min 30 s", "0", "$2.50"],
+      ["Laptop", "1", "0", "1 min 30 s", "1,200", "$0.30"],
+      ["Dashboard", "2", "0", "1 min 30 s", "0", "–"],
     ]);
+    const versions = (await visitor.look("/account/usage?by=version")).html;
+    expect(versions).toContain('<a href="/models/ada/story/versions/1">ada/<wbr/>story:1</a>');
+    expect((await visitor.look("/account/usage?by=member")).html).toContain("By access token");
     const csv = await visitor.fetch("/account/usage.csv?days=30", {});
     expect(csv.headers.get("content-disposition")).toBe(
       'attachment; filename="auspex-usage-30-days.csv"',
     );
     expect(await csv.text()).toBe(
       [
-        "day,model,token,token_id,predictions,failed,execution_seconds,cost,currency",
-        `${daysAgo(1)},ada/story,Revoked token,gone,1,0,90,0.3,USD`,
-        `${daysAgo(0)},ada/story,Dashboard,,2,0,90,0,USD`,
-        `${daysAgo(0)},ada/story,"'=CI, ""nightly""",${token},4,1,90,2.5,USD`,
+        "day,model,version,member,token,token_id,hardware,predictions,failed,execution_seconds,setup_seconds,input_tokens,output_tokens,cached_tokens,images,cost,currency",
+        `${daysAgo(1)},ada/story,1,,Laptop,t2,cpu,1,0,90,0,1200,0,0,0,0.3,USD`,
+        `${daysAgo(0)},ada/story,1,,Dashboard,,cpu,2,0,90,0,0,0,0,0,0,USD`,
+        `${daysAgo(0)},ada/story,1,,"'=CI, ""nightly""",t1,cpu,4,1,90,0,0,0,0,0,2.5,USD`,
         "",
       ].join("\r\n"),
     );

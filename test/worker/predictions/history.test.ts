@@ -173,6 +173,6 @@ test("a full history drops its oldest rows first, with their data, and the accou
   // The two rows are far younger than the rows that were deleted.
   expect([await rowOf(id), await rowOf(last)]).not.toContain(null);
   expect(await tablesOf(object)).toEqual(["request"]);
-  const { trimmed_to } = await account.usage({ from: "2026-01-01", to: "9999-12-31" }, 1, 1);
+  const { trimmed_to } = await account.usage({ from: "2026-01-01", to: "9999-12-31" }, 1);
   expect(trimmed_to).toBe(1);
 });

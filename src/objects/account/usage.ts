@@ -1,0 +1,156 @@
+/** The usage of an account: what its predictions that have ended add up to. */
+import { and, between, desc, eq, sql } from "drizzle-orm";
+import type { AnySQLiteColumn } from "drizzle-orm/sqlite-core";
+import {
+  type GroupedUsage,
+  SUMS,
+  type UsageCount,
+  type UsageDays,
+  type UsageSelection,
+} from "../../domain/accounts/usage.ts";
+import { countsIn } from "../../domain/money/counts.ts";
+import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import type { UsageGroup } from "../../protocol/usage.ts";
+import { type Keyset, range } from "../../storage/keyset.ts";
+import type { AccountDatabase } from "./prediction-lists.ts";
+import { usage } from "./tables.ts";
+
+/**
+ * A row of usage is what ran on a day with the same version, token, maker and hardware. So an account has at
+ * most as many rows as predictions, and 100 tokens that run 10 versions make 1,000 rows a day.
+ */
+const KEY = ["day", "model_id", "version_number", "token_id", "maker", "hardware"];
+const COLUMNS = [...KEY, "model", "token", "member", ...SUMS];
+
+const ADD = `INSERT INTO usage (${COLUMNS}) VALUES (${COLUMNS.map(() => "?")})
+  ON CONFLICT (${KEY}) DO UPDATE SET model = excluded.model, token = excluded.token, member = excluded.member,
+  ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`)}`;
+
+/** The columns of a row that usage counts. */
+export type EndedRow = Pick<
+  PredictionUpdate,
+  | "updated_at"
+  | "model_id"
+  | "model_owner"
+  | "model_name"
+  | "version_number"
+  | "token_id"
+  | "token_name"
+  | "maker"
+  | "created_by"
+  | "hardware"
+  | "status"
+  | "setup_time"
+  | "execution_time"
+  | "metrics"
+  | "cost"
+>;
+
+/** Adds a prediction that has ended, in one row. @param sign -1 takes it back */
+export function addUsage(sqlStorage: SqlStorage, day: string, row: EndedRow, sign: 1 | -1): void {
+  const counts: UsageCount = {
+    predictions: 1,
+    failed: Number(row.status === "failed"),
+    execution_ms: msOf(row.execution_time),
+    setup_ms: msOf(row.setup_time),
+    ...countsIn(row.metrics),
+    cost: row.cost ?? 0,
+  };
+  sqlStorage.exec(
+    ADD,
+    ...[day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware],
+    ...[`${row.model_owner}/${row.model_name}`, row.token_name, row.created_by ?? ""],
+    ...SUMS.map((name) => sign * counts[name]),
+  );
+}
+
+const msOf = (seconds: number | null) => Math.round((seconds ?? 0) * 1_000);
+
+/** total() is exact up to this, and does not fail beyond it as sum() does. */
+const sumOf = (name: string) => `min(total(${name}), ${Number.MAX_SAFE_INTEGER}) AS ${name}`;
+const ALL_SUMS = SUMS.map(sumOf).join(", ");
+
+/** The expression of each group, and its columns in the result. */
+const GROUPS: Record<UsageGroup, { by: string; columns: string[] }> = {
+  day: { by: "day", columns: ["day"] },
+  month: { by: "substr(day, 1, 7)", columns: ["substr(day, 1, 7) AS month"] },
+  model: { by: "model_id", columns: ["model_id", "model"] },
+  version: { by: "model_id, version_number", columns: ["model_id", "model", "version_number"] },
+  member: { by: "maker", columns: ["maker", "member"] },
+  token: { by: "token_id", columns: ["token_id", "token"] },
+  hardware: { by: "hardware", columns: ["hardware"] },
+};
+
+/** Oldest first, those that cost most before others, or without prices those with most predictions. */
+export function selectGroups(
+  sqlStorage: SqlStorage,
+  { from, to, groups, maker, limit }: UsageSelection,
+): GroupedUsage[] {
+  const by = groups.map((group) => GROUPS[group].by);
+  const columns = [...new Set(groups.flatMap((group) => GROUPS[group].columns))];
+  const times = groups
+    .filter((group) => group === "day" || group === "month")
+    .map((group) => GROUPS[group].by);
+  // SQLite takes the other columns from the row with the max(): the latest names.
+  const statement = `SELECT ${[...columns, ALL_SUMS, "max(day) AS last_day"]} FROM usage
+    WHERE day BETWEEN ? AND ? ${maker === undefined ? "" : "AND maker = ?"}
+    ${by.length > 0 ? `GROUP BY ${by}` : ""}
+    ORDER BY ${[...times, "total(cost) DESC", "total(predictions) DESC", ...by]} LIMIT ?`;
+  const values = [from, to, ...(maker === undefined ? [] : [maker]), limit];
+  return sqlStorage
+    .exec<GroupedUsage & Record<string, SqlStorageValue>>(statement, ...values)
+    .toArray();
+}
+
+const sum = (column: AnySQLiteColumn) =>
+  sql<number>`min(total(${column}), ${Number.MAX_SAFE_INTEGER})`;
+
+const sums = {
+  predictions: sum(usage.predictions),
+  failed: sum(usage.failed),
+  execution_ms: sum(usage.execution_ms),
+  setup_ms: sum(usage.setup_ms),
+  input_tokens: sum(usage.input_tokens),
+  output_tokens: sum(usage.output_tokens),
+  cached_tokens: sum(usage.cached_tokens),
+  images: sum(usage.images),
+  cost: sum(usage.cost),
+} satisfies Record<keyof UsageCount, unknown>;
+
+const within = ({ from, to, maker }: UsageDays) =>
+  and(between(usage.day, from, to), maker === undefined ? undefined : eq(usage.maker, maker));
+
+/** The models that have run most on these days. */
+export const selectMostUsed = (db: AccountDatabase, days: UsageDays, limit: number) =>
+  db
+    // SQLite takes the other columns from the row with the max(): the latest name.
+    .select({ model_id: usage.model_id, model: usage.model, last: sql`max(${usage.day})` })
+    .from(usage)
+    .where(within(days))
+    .groupBy(usage.model_id)
+    .orderBy(desc(sums.predictions), usage.model_id)
+    .limit(limit);
+
+/** Usage by day: the named models each, all others together under the id ''. */
+export function selectUsage(db: AccountDatabase, days: UsageDays, named: string[]) {
+  // The names are one parameter: SQLite takes 100, and the expression stands twice in the statement.
+  const isNamed = sql`${usage.model_id} IN (SELECT value FROM json_each(${JSON.stringify(named)}))`;
+  const model_id = sql<string>`iif(${isNamed}, ${usage.model_id}, '')`;
+  return db
+    .select({ day: usage.day, model_id, ...sums })
+    .from(usage)
+    .where(within(days))
+    .groupBy(usage.day, model_id);
+}
+
+export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
+  const { day, model_id, version_number, token_id, maker, hardware } = usage;
+  const key = [day, model_id, version_number, token_id, maker, hardware];
+  const { where, order, limit } = range(key, "asc", keyset);
+  return db
+    .select()
+    .from(usage)
+    .where(where)
+    .orderBy(...order)
+    .limit(limit);
+}
