@@ -40,6 +40,7 @@ import { responseRoutes } from "./routes/openai/responses.ts";
 import { speechRoutes } from "./routes/openai/speech.ts";
 import { transcriptionRoutes } from "./routes/openai/transcriptions.ts";
 import { operatorRoutes } from "./routes/operator.ts";
+import { clientTokenRoutes } from "./routes/predictions/client-tokens.ts";
 import { lookUpRoutes } from "./routes/predictions/look-up.ts";
 import { predictionRoutes } from "./routes/predictions/predictions.ts";
 import { registryRoutes } from "./routes/registry/registry.ts";
@@ -96,6 +97,7 @@ api.notFound((c) => {
 });
 
 api.route("/v1", predictionRoutes);
+api.route("/v1", clientTokenRoutes);
 api.route("/v1", modelRoutes);
 api.route("/v1", versionRoutes);
 api.route("/v1", versionPriceRoutes);

@@ -43,6 +43,7 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   "GET /v1/files/:source_id/:file_name",
   "PUT /v1/uploads/:upload_id/parts/:part_number",
   "GET /replicate/v1/streams/:prediction_id",
+  "GET /v1/predictions/:prediction_id/stream",
   "GET /health",
   // Assets that pages of an earlier deployment ask for.
   "GET /assets/:file",

@@ -80,8 +80,8 @@ export async function watched<Stream extends EventStream>(
 export function tokenReader(c: Context<AppEnv>) {
   const { services, caller } = c.var;
   const lastWords = problemEvent(accessEnded(), c);
-  const { token_id: id, user_id } = caller;
-  return streamReader(services, { kind: "token", id, user_id }, lastWords);
+  const { token_id: id, user_id, signed_until: expires_at } = caller;
+  return streamReader(services, { kind: "token", id, user_id, expires_at }, lastWords);
 }
 
 /**

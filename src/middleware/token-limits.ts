@@ -40,5 +40,9 @@ export function countWithToken(
   throw new ProblemError("too_many_requests", text, { "retry-after": String(reset) });
 }
 
-const refusal = (caller: Caller, why: string): string =>
-  `The token '${caller.token_name ?? ""}' ${why}. Whoever manages the token can change its limits ${tokensPage(caller)}.`;
+function refusal(caller: Caller, why: string): string {
+  const token = `token '${caller.token_name ?? ""}'`;
+  const which = caller.client_id === undefined ? `The ${token}` : `A client token of the ${token}`;
+  const change = `Whoever manages the ${token} can change its limits ${tokensPage(caller)}.`;
+  return `${which} ${why}. ${caller.client_id === undefined ? change : `${change} Models, web pages and expiry are those that the server has named.`}`;
+}

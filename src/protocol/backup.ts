@@ -140,6 +140,7 @@ export const predictionRow = z.strictObject({
   kept_seconds: z.number().nullable(),
   token_id: z.string(),
   token_name: z.string(),
+  client_id: z.string(),
   maker: z.string(),
   created_by: z.string().nullable(),
   hardware: z.string(),

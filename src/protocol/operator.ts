@@ -21,7 +21,7 @@ export const createUser = z
 
 const tokenName = z.string().min(1).max(100);
 
-const modelName = z.string().regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}$/, {
+export const modelName = z.string().regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}$/, {
   error: ({ input }) => `Invalid model '${String(input).slice(0, 130)}'. Use owner/name`,
 });
 

@@ -25,6 +25,8 @@ export interface Principal {
   role: Role;
   /** Ids of the models that the token is limited to. Null: all. */
   models: string[] | null;
+  /** The id of a client token, which reaches only the predictions that it created. */
+  client_id?: string;
 }
 
 /** The account and the maker of a prediction, an upload or a conversation. */
@@ -97,9 +99,14 @@ const accessByRole = (principal: Principal | undefined, least: Role): Access | u
 
 export const accessToPrediction = (
   principal: Principal,
-  prediction: Made & { model_id: string },
+  prediction: Made & { model_id: string; client_id: string },
 ): Access =>
-  reaches(principal, prediction) ? accessByToken(principal, prediction.model_id) : "hidden";
+  reaches(principal, prediction) && isOfClient(principal, prediction)
+    ? accessByToken(principal, prediction.model_id)
+    : "hidden";
+
+const isOfClient = ({ client_id }: Principal, prediction: { client_id: string }): boolean =>
+  client_id === undefined || client_id === prediction.client_id;
 
 /** Whether a resource is of the principal's account, and of its own making if the role is a member's. */
 const reaches = (
@@ -112,12 +119,12 @@ const reaches = (
 export const onlyMaker = (principal: Pick<Principal, "maker" | "role">): string | undefined =>
   hasRole(principal, SEES_ALL) ? undefined : principal.maker;
 
-/** Returns the access to an upload. A limited token covers only the uploads that it created. */
+/** Returns the access to an upload. A limited token covers only the uploads that it created, a client token none. */
 export function accessToUpload(
   principal: Principal,
   upload: Made & { token_id: string | null },
 ): Access {
-  if (!reaches(principal, upload)) return "hidden";
+  if (!reaches(principal, upload) || principal.client_id !== undefined) return "hidden";
   return hasFullAccess(principal) || upload.token_id === principal.token_id
     ? "granted"
     : "outside token";

@@ -4,7 +4,7 @@ import type { Endpoints, TokenLimits } from "../../protocol/token-limits.ts";
 
 /** The groups of endpoints, by the path of a route as its router names it. Other routes have no group. */
 const GROUPS: [Endpoints, RegExp][] = [
-  ["predictions", /^\/v1\/(?:models\/.+\/)?predictions(?:\/|$)/],
+  ["predictions", /^\/v1\/(?:(?:models\/.+\/)?predictions|client_tokens)(?:\/|$)/],
   ["openai", /^\/v1\/vendora\//],
   ["anthropic", /^\/v1\/vendorb\//],
   ["replicate", /^\/replicate\/v1\//],

@@ -15,6 +15,9 @@ export type Grant =
 /** A secret that is derived with the same keys, of an account's webhooks (storage/files/signed-file-urls.ts). */
 type Secret = ["webhooks", userId: string];
 
+/** The claims of a token without a row (domain/accounts/signed-token.ts). */
+type Claims = ["token", kind: string, claims: string];
+
 /** The key of signatures. It takes 5 µs for each, and Web Crypto 40 µs: an upload has up to 10,000 URLs. */
 export type SigningKey = HMAC;
 
@@ -22,13 +25,16 @@ export type SigningKey = HMAC;
 export const signingKey = (bytes: Uint8Array): SigningKey => new HMAC(SHA256, bytes);
 
 /** @param expires Unix seconds */
-export const signGrant = (key: SigningKey, grant: Grant | Secret, expires: number): string =>
-  encodeBase64Url(digest(key, grant, expires).slice().buffer).replaceAll("=", "");
+export const signGrant = (
+  key: SigningKey,
+  grant: Grant | Secret | Claims,
+  expires: number,
+): string => encodeBase64Url(digest(key, grant, expires).slice().buffer).replaceAll("=", "");
 
 /** Whether one of the keys signed the grant, checked in constant time. */
 export function verifyGrant(
   keys: readonly SigningKey[],
-  grant: Grant,
+  grant: Grant | Claims,
   expires: number,
   signature: string,
 ): boolean {
@@ -36,7 +42,7 @@ export function verifyGrant(
   return keys.some((key) => equal(digest(key, grant, expires), bytes));
 }
 
-const digest = (key: SigningKey, grant: Grant | Secret, expires: number): Uint8Array =>
+const digest = (key: SigningKey, grant: Grant | Secret | Claims, expires: number): Uint8Array =>
   key
     .reset()
     .update(new TextEncoder().encode(JSON.stringify([...grant, expires])))

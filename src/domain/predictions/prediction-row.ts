@@ -43,6 +43,8 @@ export interface PredictionRow {
   /** The access token that created the prediction, and its name; empty for a session of the dashboard. */
   token_id: string;
   token_name: string;
+  /** The client token that created it; empty for none. */
+  client_id: string;
   /** The maker (domain/accounts/access.ts). Empty in a person's own account. */
   maker: string;
   /** The maker's name at the create; null in a person's own account. */
@@ -101,6 +103,7 @@ export function predictionRow(
     user_id: spec.user_id,
     token_id: spec.token_id,
     token_name: spec.token_name,
+    client_id: spec.client_id,
     maker: spec.maker,
     created_by: spec.created_by,
     hardware: spec.hardware.identifier,

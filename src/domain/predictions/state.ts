@@ -54,6 +54,8 @@ export interface PredictionSpec {
   /** The access token that created the prediction; empty for a session of the dashboard. */
   token_id: string;
   token_name: string;
+  /** The client token that created the prediction, on behalf of that access token; empty for none. */
+  client_id: string;
   model_id: string;
   model_owner_id: string;
   /** Whether the model is private and another account's: readers lose their streams with the share. */

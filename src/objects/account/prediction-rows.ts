@@ -46,6 +46,7 @@ const COLUMNS = [
   "kept_seconds",
   "token_id",
   "token_name",
+  "client_id",
   "maker",
   "created_by",
   "hardware",

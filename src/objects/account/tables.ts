@@ -33,6 +33,7 @@ export const predictions = sqliteTable(
     kept_seconds: integer(),
     token_id: text().notNull(),
     token_name: text().notNull(),
+    client_id: text().notNull(),
     maker: text().notNull(),
     created_by: text(),
     hardware: text().notNull(),
@@ -114,8 +115,8 @@ CREATE TABLE IF NOT EXISTS predictions (
   execution_time REAL, cost INTEGER, cost_parts TEXT, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
   revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,
   token_id TEXT NOT NULL DEFAULT '', token_name TEXT NOT NULL DEFAULT '',
-  maker TEXT NOT NULL DEFAULT '', created_by TEXT, hardware TEXT NOT NULL DEFAULT '',
-  waits_again INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+  client_id TEXT NOT NULL DEFAULT '', maker TEXT NOT NULL DEFAULT '', created_by TEXT,
+  hardware TEXT NOT NULL DEFAULT '', waits_again INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS predictions_status ON predictions (status, id) WHERE status <> 'succeeded';
 CREATE INDEX IF NOT EXISTS predictions_model ON predictions (model_id, id);
 CREATE INDEX IF NOT EXISTS predictions_maker ON predictions (maker, id) WHERE maker <> '';

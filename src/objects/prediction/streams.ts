@@ -131,7 +131,7 @@ class ReaderChecks {
     const readers = this.#subscribers.renewed();
     if (readers.size > 0) this.begin();
     const checks = [...readers.values()].map(async (reader) => {
-      if (!(await this.mayRead(reader))) this.#subscribers.end(reader.id);
+      if (!(await this.mayRead(reader))) this.#subscribers.end(reader);
     });
     await Promise.all(checks);
   }

@@ -60,6 +60,9 @@ interface Subscriber {
   onLeave: () => void;
 }
 
+/** Tokens that a token has issued share its id, and end at different times. */
+const accessOf = ({ id, expires_at }: StreamReader): string => `${id} ${expires_at}`;
+
 export class Subscribers {
   readonly #source: LogSource;
   readonly #all = new Set<Subscriber>();
@@ -204,15 +207,17 @@ export class Subscribers {
     const readers = new Map<string, StreamReader>();
     for (const { reader, permit } of this.#all) {
       permit?.renew();
-      if (reader) readers.set(reader.id, reader);
+      if (reader) readers.set(accessOf(reader), reader);
     }
     return readers;
   }
 
-  /** Ends all streams of a token or session between two events, with their last words. */
-  end(id: string): void {
+  /** Ends all streams with the same access between two events, with their last words. */
+  end(ended: StreamReader): void {
+    const access = accessOf(ended);
     for (const subscriber of [...this.#all]) {
-      if (subscriber.reader?.id !== id || subscriber.ending) continue;
+      const { reader, ending } = subscriber;
+      if (!reader || accessOf(reader) !== access || ending) continue;
       subscriber.ending = true;
       if (!subscriber.copying) this.#endAccess(subscriber);
       else setTimeout(() => this.#breakOff(subscriber, "Your access has ended."), ENDING_MS);

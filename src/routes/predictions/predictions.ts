@@ -9,6 +9,7 @@ import { takesDataUris } from "../../middleware/body.ts";
 import { limitWaitingRequest, tokenReader } from "../../middleware/concurrent-requests.ts";
 import { conditionalGet } from "../../middleware/conditional.ts";
 import { modelInBody, modelInPath } from "../../middleware/named-model.ts";
+import { allowStreamToken } from "../../middleware/stream-token.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
 import { explanation } from "../../protocol/explanation.ts";
 import { oneModel, oneVersion } from "../../protocol/model.ts";
@@ -47,6 +48,8 @@ import {
   preferenceHeader,
 } from "./create-document.ts";
 import { afterOf, eventStream, eventStreamContent, STREAM } from "./event-stream.ts";
+
+const MAX_TOKEN_CHARS = 2_000;
 
 /** The maximum idle limit of a stream. */
 const MAX_IDLE_SECONDS = 3_600;
@@ -178,10 +181,14 @@ const stream = createRoute({
   tags,
   summary: "Stream a prediction's events",
   description: STREAM,
-  middleware: requireScope("read", "predict"),
+  middleware: allowStreamToken,
   request: {
     params: onePrediction,
     query: z.strictObject({
+      token: z.string().max(MAX_TOKEN_CHARS).optional().meta({
+        description:
+          "A stream token, for an `EventSource`, which cannot send the header `Authorization`",
+      }),
       after_id: z
         .string()
         .regex(

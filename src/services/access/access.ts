@@ -89,6 +89,11 @@ export const tokensPage = ({ maker }: Pick<Caller, "maker">): string =>
   maker === "" ? "at /tokens" : "on the organization's page Access tokens";
 
 async function notFor({ db }: Services, caller: Caller, it: string) {
+  if (caller.client_id !== undefined)
+    return new ProblemError(
+      "forbidden",
+      `This client token does not cover ${it}: your server names its models when it creates it.`,
+    );
   const names = (await findModelNames(db, caller.token_id))?.models ?? [];
   const limits =
     names.length > 0
@@ -148,6 +153,8 @@ export interface Caller extends Principal {
   expires_at?: number | null;
   /** The only priority that the caller's predictions may have. Null: any. */
   priority: Priority | null;
+  /** When the client token or stream token of the request expires, Unix ms: `token_id` has issued it. */
+  signed_until?: number;
   /** The limits of the token. Null or absent: none. */
   limits?: TokenLimits | null;
   /** Whether the token is of a person who is an operator now. */
@@ -159,7 +166,7 @@ export interface Caller extends Principal {
   /** The role for which the request reads the whole account, which is checked again as well. */
   needs?: Role;
   /** The prediction that the request reads: a long request is checked for it again (`hasAccessStill`). */
-  reads?: { user_id: string; maker: string; model_id: string };
+  reads?: { user_id: string; maker: string; client_id: string; model_id: string };
   /** The private model of another account that the request runs, which is checked again as well. */
   runs?: { model_id: string };
 }

@@ -1,5 +1,6 @@
 /** Resolves bearer tokens: access tokens of users, runner tokens, and OPERATOR_TOKEN. */
 import { LRUCache } from "lru-cache";
+import { isSignedToken } from "../../domain/accounts/signed-token.ts";
 import { isToken, sha256, type TokenKind, timingSafeEqual } from "../../domain/accounts/token.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { Role } from "../../protocol/organization.ts";
@@ -22,6 +23,7 @@ import {
   SUSPENDED,
 } from "./access.ts";
 import { rememberAccountObject } from "./accounts.ts";
+import { authenticateClient } from "./signed-tokens.ts";
 
 /** Hooks for what a request does while its token is resolved. */
 export interface TokenCheck {
@@ -103,6 +105,7 @@ export async function authenticate(
   check: TokenCheck,
   maxAgeMs?: number,
 ): Promise<Caller> {
+  if (isSignedToken(token, "ausc")) return authenticateClient(services, token, maxAgeMs);
   const row = await accessTokens.get({ services, check }, token, maxAgeMs);
   if (!row || !isUnexpired(row)) {
     throw unauthenticated(

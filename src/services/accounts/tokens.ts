@@ -112,7 +112,11 @@ function orNone(limits: TokenLimits | null | undefined): TokenLimits | null {
 }
 
 /** @throws ValidationFailure naming each model that does not exist or is not visible to the user */
-async function modelIds(db: Services["db"], userId: string, names: string[]): Promise<string[]> {
+export async function modelIds(
+  db: Services["db"],
+  userId: string,
+  names: string[],
+): Promise<string[]> {
   const found = await findModelsByName(
     db,
     userId,

@@ -124,8 +124,8 @@ async function create(
     if (!result) throw unavailable(spec, failure);
     throw "problem" in result ? result.problem : refusalProblem(services, spec, result.refused);
   }
-  const { id, user_id, maker, model_id, created_at } = spec;
-  rememberLocation({ id, user_id, maker, model_id, object_id: objectId.toString() });
+  const { id, created_at } = spec;
+  rememberLocation({ ...spec, object_id: objectId.toString() });
   const answer = "events" in result ? result : { snapshot: result };
   return { id, created_at, stub: predictionAt(env, objectId), follow, ...answer };
 }
@@ -165,8 +165,7 @@ async function findTaken(
   const snapshot = await stub?.get(SNAPSHOT_CHARS);
   if (!stub || !snapshot) throw unavailable(spec, "the prediction of its key is gone", REPEATABLE);
   const { id, created_at } = snapshot;
-  const { user_id, maker, model_id } = spec;
-  rememberLocation({ id, user_id, maker, model_id, object_id: objectId });
+  rememberLocation({ ...spec, id, object_id: objectId });
   return ended(services, { id, created_at, stub, snapshot }, wait_seconds);
 }
 

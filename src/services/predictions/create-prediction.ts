@@ -86,6 +86,7 @@ export async function createResolved(
     onInputSent,
   } = options;
   if (options.validateInput) validateInput(schema, asSent(request.input, sent));
+  requireServer(caller, request);
   if (request.webhook) checkWebhook(services, request.webhook, options.api && WEBHOOK);
   const priority = requirePriority(caller, request);
   const { input: asked, ...rest } = request;
@@ -103,7 +104,10 @@ export async function createResolved(
   // The hash covers the model's id: when the request is repeated, the reference may name another model.
   const hashed = [target.model.id, reference, rest, call];
   const hash = async () => sha256(JSON.stringify(hashed) + (await comparable(askedText, sent)));
-  const claim = key === undefined ? null : { maker: caller.maker, key, hash: await hash() };
+  // A client token finds only keys of its own: a repeated key returns the prediction.
+  const ownKey = caller.client_id === undefined ? key : key && `${caller.client_id} ${key}`;
+  const claim =
+    ownKey === undefined ? null : { maker: caller.maker, key: ownKey, hash: await hash() };
   const { input, files, copies } = await withCopies(services, origin, id, {
     input: asked,
     files: found,
@@ -139,6 +143,15 @@ export async function createResolved(
   const own = [...(sent?.files ?? []), ...copies].filter(({ key }) => named.has(key));
   const parts = hasStoredInput(spec) ? { text: large, files: own } : undefined;
   return createObject(services, createRequest, { follow, onInputSent, parts });
+}
+
+/** @throws ProblemError forbidden for what a client token may not ask for */
+function requireServer({ client_id }: Caller, request: CreatePredictionOfVersion): void {
+  if (client_id === undefined || !(request.webhook || request.start_check)) return;
+  throw new ProblemError(
+    "forbidden",
+    "A client token cannot set 'webhook' or 'start_check'. Create the prediction on your server, or use a webhook endpoint of the account.",
+  );
 }
 
 /** @throws ProblemError forbidden */

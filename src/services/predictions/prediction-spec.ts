@@ -73,6 +73,7 @@ export async function predictionSpec(
     maker: caller.maker,
     created_by: caller.maker_name ?? null,
     ...(request.start_check ? START_CHECK : tokenOf(caller)),
+    client_id: caller.client_id ?? "",
     model_id: model.id,
     model_owner_id: model.owner_id,
     is_borrowed: isBorrowed(caller, model),

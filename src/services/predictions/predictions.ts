@@ -49,7 +49,7 @@ const counter = new RequestCounter();
 /** The objects, models and makers of predictions, by `user:id`. They never change. */
 const objectIds = immutable<ObjectLocation>(50_000);
 
-type ObjectLocation = Pick<PredictionRow, "object_id" | "model_id" | "maker">;
+type ObjectLocation = Pick<PredictionRow, "object_id" | "model_id" | "maker" | "client_id">;
 
 /** @throws ProblemError not_found */
 export async function getPrediction(
@@ -236,14 +236,15 @@ export function rememberLocation({
   object_id,
   model_id,
   maker,
+  client_id,
 }: Pick<PredictionUpdate, "user_id" | "id"> & ObjectLocation): void {
-  objectIds.set(`${user_id}:${id}`, { object_id, model_id, maker });
+  objectIds.set(`${user_id}:${id}`, { object_id, model_id, maker, client_id });
 }
 
 async function requirePrediction(
   services: Services,
   caller: Caller,
-  { id, ...run }: Pick<PredictionUpdate, "user_id" | "id" | "maker" | "model_id">,
+  { id, ...run }: Pick<PredictionUpdate, "user_id" | "id" | "maker" | "client_id" | "model_id">,
 ): Promise<void> {
   await requireAccess(services, caller, accessToPrediction(caller, run), `The prediction '${id}'`);
   caller.reads = run;

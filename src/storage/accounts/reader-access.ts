@@ -21,6 +21,8 @@ export interface Credential {
   id: string;
   /** The account that the credential acts for. */
   user_id: string;
+  /** When a client token or a stream token expires that the credential has issued, Unix ms. */
+  expires_at?: number | undefined;
 }
 
 /**
@@ -29,13 +31,24 @@ export interface Credential {
  */
 export async function findPrincipal(
   db: Database,
-  { kind, id, user_id }: Credential,
+  { kind, id, user_id, expires_at = Number.POSITIVE_INFINITY }: Credential,
   maxAgeMs = RECENT_CHECK_MS,
 ): Promise<Principal | undefined> {
   const found = await (kind === "token"
     ? tokens.get(db, id, maxAgeMs)
     : sessions.get(db, `${id} ${user_id}`, maxAgeMs));
-  const isLive = found && (found.expires_at === null || found.expires_at > Date.now());
+  const now = Date.now();
+  const isLive = found && (found.expires_at ?? Number.POSITIVE_INFINITY) > now && expires_at > now;
+  return isLive ? found : undefined;
+}
+
+/**
+ * Finds the access token that has issued a client token or a stream token. Undefined if it has ended.
+ * @param maxAgeMs how long ago it may have been read, by default 10 s
+ */
+export async function findIssuer(db: Database, id: string, maxAgeMs?: number) {
+  const found = await tokens.get(db, id, maxAgeMs);
+  const isLive = found && (found.expires_at ?? Number.POSITIVE_INFINITY) > Date.now();
   return isLive ? found : undefined;
 }
 

@@ -146,7 +146,14 @@ const modelOf = (id: string) => {
 };
 
 const madeBy = (maker: string) => {
-  return { user_id: ORGANIZATION, maker, model_id: "m1", token_id: null, models: null };
+  return {
+    user_id: ORGANIZATION,
+    maker,
+    client_id: "",
+    model_id: "m1",
+    token_id: null,
+    models: null,
+  };
 };
 
 /** Checks that a principal of the organization has the rights of its role in the table, and no others. */

@@ -59,7 +59,7 @@ describe("a model", () => {
 test("a prediction is accessible to its account and to tokens of its model", () => {
   const of = (holder: Principal) =>
     ["m1", "m2"].map((model_id) =>
-      accessToPrediction(holder, { user_id: "ada", maker: "", model_id }),
+      accessToPrediction(holder, { user_id: "ada", maker: "", client_id: "", model_id }),
     );
   expect(of(whole)).toEqual([yes, yes]);
   expect(of(forOne)).toEqual([yes, other]);

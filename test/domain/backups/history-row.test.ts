@@ -27,6 +27,7 @@ const row: StoredPrediction = {
   revision: 9,
   token_id: "",
   token_name: "",
+  client_id: "",
   maker: "",
   created_by: null,
   hardware: "cpu",

@@ -13,6 +13,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   account_object: "a".repeat(64),
   token_id: "019a0000-0000-7000-8000-000000000004",
   token_name: "CI",
+  client_id: "",
   model_id: "019a0000-0000-7000-8000-000000000003",
   model_owner_id: "019a0000-0000-7000-8000-000000000005",
   is_borrowed: false,

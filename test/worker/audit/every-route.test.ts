@@ -12,6 +12,7 @@ import { newWorld, operator, type World } from "../support/world.ts";
 
 const PREDICTIONS = "predictions and what they are made of are not recorded";
 const UPLOADS = "files are data, as predictions are";
+const SIGNED = "it is signed and not stored, and ends within an hour";
 const DELIVERY = "an event is sent again, or for a test: nothing changes";
 
 /** An action or a reason, which has spaces, for each operationId. */
@@ -21,6 +22,8 @@ const RECORDED: Record<string, AuditAction | `${string} ${string}`> = {
   createPredictionOfVersion: PREDICTIONS,
   deletePrediction: PREDICTIONS,
   cancelPrediction: PREDICTIONS,
+  createClientToken: SIGNED,
+  createStreamToken: SIGNED,
   createModel: "model.created",
   updateModel: "model.updated",
   deleteModel: "model.deleted",

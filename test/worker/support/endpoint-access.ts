@@ -154,6 +154,19 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`GET ${PREDICTION}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`GET ${PREDICTION}/explain`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`GET ${PREDICTION}/stream`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
+  "POST /v1/client_tokens": {
+    scopes: ["predict"],
+    hidden: [401, 422, 200, 403, 403],
+    shown: [401, 200, 200, 403, 403],
+    body: ({ model_owner, model_name }) => ({
+      models: [`${model_owner}/${model_name}`],
+      origins: ["https://app.example.com"],
+    }),
+  },
+  [`POST ${PREDICTION}/stream_tokens`]: {
+    ...own(["read", "predict"], [401, 404, 200, 403, 403]),
+    body: () => ({}),
+  },
   [`POST ${PREDICTION}/cancel`]: {
     ...own(["predict"], [401, 404, 202, 403, 403]),
     body: () => ({}),
