@@ -41,8 +41,6 @@ export function countWithToken(
 }
 
 function refusal(caller: Caller, why: string): string {
-  const token = `token '${caller.token_name ?? ""}'`;
-  const which = caller.client_id === undefined ? `The ${token}` : `A client token of the ${token}`;
-  const change = `Whoever manages the ${token} can change its limits ${tokensPage(caller)}.`;
-  return `${which} ${why}. ${caller.client_id === undefined ? change : `${change} Models, web pages and expiry are those that the server has named.`}`;
+  const kind = caller.client_id === undefined ? "The token" : "A client token of";
+  return `${kind} '${caller.token_name ?? ""}' ${why}. Whoever manages the token can change its limits ${tokensPage(caller)}.`;
 }
