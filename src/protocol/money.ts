@@ -35,8 +35,8 @@ export const decimalAmount = z
 const costPart = z.object({
   type: z.string().meta({
     description:
-      "`run`: time in the container, divided by the runs that shared it. `setup`: time that the container took to start, for the run that caused it. Others may follow",
-    example: "run",
+      "`time`: time in the container, divided by the runs that shared it. `setup`: time that the container took to start, for the run that caused it. By the prices of a version: `run`, `input_tokens`, `cached_tokens`, `output_tokens`, `images`, `audio`. Others may follow",
+    example: "time",
   }),
   quantity: z.number().meta({ description: "Number of units", example: 7.2 }),
   unit: z.string().meta({ example: "second" }),

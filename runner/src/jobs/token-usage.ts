@@ -19,6 +19,8 @@ const WITHOUT_OUTPUT: OpenAiCall[] = ["embeddings", "moderations", "rerank"];
 interface Tokens {
   input?: number | undefined;
   output?: number | undefined;
+  /** The part of the input that came from the server's cache. */
+  cached?: number | undefined;
 }
 
 export class TokenUsage extends PassingReporter {
@@ -67,6 +69,7 @@ export class TokenUsage extends PassingReporter {
     super.metrics({
       input_tokens: input ?? this.#estimatedInput(),
       output_tokens: this.#isWithoutOutput ? 0 : (reported ?? 0) + estimate(rest),
+      ...(this.#usage.cached && { cached_tokens: this.#usage.cached }),
       ...(isEstimated && { tokens_estimated: 1 }),
     });
   }
@@ -95,7 +98,15 @@ function readUsage(value: Json, isWithoutOutput: boolean): Tokens | undefined {
   if (!isObject(usage)) return undefined;
   const input = tokenCount(usage.prompt_tokens) ?? inputTokens(usage);
   const output = tokenCount(usage.completion_tokens ?? usage.output_tokens);
-  return { input: input ?? (isWithoutOutput ? tokenCount(usage.total_tokens) : undefined), output };
+  const total = isWithoutOutput ? tokenCount(usage.total_tokens) : undefined;
+  return { input: input ?? total, output, cached: cachedTokens(usage) };
+}
+
+/** Returns the input tokens that came from a cache, as each convention names them. */
+function cachedTokens(usage: Record<string, Json>): number | undefined {
+  const details = usage.prompt_tokens_details ?? usage.input_tokens_details;
+  const cached = isObject(details) ? details.cached_tokens : usage.cache_read_input_tokens;
+  return tokenCount(cached);
 }
 
 /**
@@ -111,7 +122,13 @@ function inputTokens(usage: Record<string, Json>): number | undefined {
 
 /** Later values replace earlier ones where they are set. */
 const mergeTokens = (before: Tokens, later: Tokens | undefined): Tokens =>
-  later ? { input: later.input ?? before.input, output: later.output ?? before.output } : before;
+  later
+    ? {
+        input: later.input ?? before.input,
+        output: later.output ?? before.output,
+        cached: later.cached ?? before.cached,
+      }
+    : before;
 
 /** Containers are untrusted: JSON's 1e999 parses to Infinity, which JSON cannot express. */
 const tokenCount = (value: Json | undefined) =>

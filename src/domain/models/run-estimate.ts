@@ -1,6 +1,5 @@
 /** The estimate of a run of a model, before it is run. */
 import type { Isolation } from "../../protocol/model.ts";
-import { timePrice } from "../money/price.ts";
 
 export interface RunEstimate {
   /**
@@ -12,7 +11,7 @@ export interface RunEstimate {
   setup_seconds: number | null;
   /** How long a run takes in a container; null: not measured. */
   run_seconds: number | null;
-  /** The price of such a run, in billionths of the currency unit; null: not measured, or the hardware has no price. */
+  /** The price of such a run, in billionths of the currency unit; null: not measured, or not known without the tokens or images of a run. */
   run_price: number | null;
 }
 
@@ -29,18 +28,18 @@ export interface PoolRunEstimate {
   run_ms: number | null;
 }
 
-/** @param report undefined: the pool did not answer @param pricePerHour of the hardware, if it has one */
+/** @param report undefined: the pool did not answer @param priceOf the price of a run of so many milliseconds, if that is known */
 export function runEstimateOf(
   report: PoolRunEstimate | undefined,
   isolation: Isolation,
-  pricePerHour: number | null,
+  priceOf: (ms: number) => number | null,
 ): RunEstimate {
   const run = report?.run_ms ?? null;
   return {
     state: report === undefined ? "unknown" : stateOf(report, isolation),
     setup_seconds: secondsOf(report?.setup_ms ?? null),
     run_seconds: secondsOf(run),
-    run_price: run === null || pricePerHour === null ? null : timePrice(run, pricePerHour),
+    run_price: run === null ? null : priceOf(run),
   };
 }
 

@@ -1,10 +1,12 @@
 /** The cost of a run, which is computed once, when its prediction ends. */
 import { z } from "zod";
 import type { Finish } from "../../protocol/channel.ts";
+import type { Metrics } from "../../protocol/event.ts";
 import { amountText, type Cost, MAX_AMOUNT } from "../../protocol/money.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
+import type { Prices } from "../../protocol/prices.ts";
 import type { Attempt } from "../predictions/attempts.ts";
-import { priceOf } from "./price.ts";
+import { quantitiesOf } from "./quantities.ts";
 
 /** The time that the account pays for, if the run has a price: milliseconds. */
 export interface BillableTime {
@@ -12,14 +14,34 @@ export interface BillableTime {
   setup_ms: number;
 }
 
-/** `scale`: stored quantities per unit. `per`: units that a price is for. */
+interface Unit {
+  /** As responses have it. */
+  type: string;
+  unit: string;
+  /** Stored quantities of a unit. */
+  scale: number;
+  /** The units that a price is for. */
+  per: number;
+}
+
+const tokens = (type: string): Unit => ({ type, unit: "token", scale: 1, per: 1_000_000 });
+
+/** The parts of a cost, by the names that are stored. */
 const TYPES = {
-  run: { unit: "second", scale: 1_000, per: 3_600 },
-  setup: { unit: "second", scale: 1_000, per: 3_600 },
-} as const satisfies Record<
-  string,
-  Pick<Cost["parts"][number], "unit" | "per"> & { scale: number }
->;
+  run: { type: "run", unit: "run", scale: 1, per: 1 },
+  time: { type: "time", unit: "second", scale: 1_000, per: 3_600 },
+  /** The time of a version with a price of its own. */
+  own_time: { type: "time", unit: "second", scale: 1_000, per: 1 },
+  setup: { type: "setup", unit: "second", scale: 1_000, per: 3_600 },
+  input_tokens: tokens("input_tokens"),
+  cached_tokens: tokens("cached_tokens"),
+  output_tokens: tokens("output_tokens"),
+  images: { type: "images", unit: "image", scale: 1, per: 1 },
+  audio: { type: "audio", unit: "second", scale: 1_000, per: 1 },
+} satisfies Record<string, Unit>;
+
+/** A multiple of `scale` times `per` of all, so that sums are exact. */
+const COMMON = 18_000_000n;
 
 type PartType = keyof typeof TYPES;
 
@@ -64,46 +86,72 @@ export const ownTime = ({ ready_at }: Pick<Attempt, "ready_at">, now: number): B
   setup_ms: 0,
 });
 
-interface Priced {
+/** The prices of a run at its create. */
+export interface Priced {
   price_per_hour: number | null;
   charges_setup: boolean;
+  prices?: Prices;
 }
 
 interface Ended {
   error: Pick<PredictionError, "source"> | null;
   /** Null for lost runners, and where none has started. */
   billable: BillableTime | null;
+  /** Null if the model has not begun, or its runner has not said how long it ran. */
+  execution_seconds: number | null;
+  metrics: Metrics | null;
 }
+
+/** Something to pay. Without a price, it is free. */
+type Charge = [type: PartType, quantity: number, price: number | null | undefined];
 
 /** Errors of the service cost nothing. */
 export function costOf(
-  { price_per_hour, charges_setup }: Priced,
-  { error, billable }: Ended,
+  priced: Priced,
+  { error, billable, execution_seconds, metrics }: Ended,
 ): RunCost {
   if (error?.source === "internal" || billable === null) return { amount: 0, parts: [] };
-  const parts = [
-    ...partOf("run", billable.run_ms, price_per_hour),
-    ...(charges_setup ? partOf("setup", billable.setup_ms, price_per_hour) : []),
-  ];
-  const amount = parts.reduce((sum, [, , , amount]) => sum + amount, 0);
-  return { amount, parts };
+  const { price_per_hour, charges_setup, prices = {} } = priced;
+  const { per_second, per_million_input_tokens: input } = prices;
+  const used = quantitiesOf(metrics);
+  const hasBegun = execution_seconds !== null || billable.run_ms > 0;
+  return sumOf([
+    ["run", hasBegun ? 1 : 0, prices.per_run],
+    per_second === undefined
+      ? ["time", billable.run_ms, price_per_hour]
+      : ["own_time", billable.run_ms, per_second],
+    ["setup", charges_setup ? billable.setup_ms : 0, price_per_hour],
+    ["input_tokens", used.uncached, input],
+    ["cached_tokens", used.cached, prices.per_million_cached_tokens ?? input],
+    ["output_tokens", used.output, prices.per_million_output_tokens],
+    ["images", used.images, prices.per_image],
+    ["audio", used.audio_ms, prices.per_audio_second],
+  ]);
 }
 
-/** The most that a part costs, so that the sum of all is an amount. */
-const MOST = Math.floor(MAX_AMOUNT / Object.keys(TYPES).length);
-
-/** @returns nothing for what is free */
-function partOf(type: PartType, quantity: number, price: number | null): CostPart[] {
-  if (quantity === 0 || !price) return [];
-  const { scale, per } = TYPES[type];
-  return [[type, quantity, price, Math.min(priceOf(quantity, price, scale * per), MOST)]];
+/**
+ * Adds charges up exactly, and rounds the sum once. Each part has what it adds to the sum, so that the parts add up
+ * to the amount.
+ */
+function sumOf(charges: Charge[]): RunCost {
+  let exact = 0n;
+  let amount = 0;
+  const parts = charges.flatMap(([type, quantity, price]): CostPart[] => {
+    if (quantity === 0 || !price) return [];
+    const { scale, per } = TYPES[type];
+    exact += BigInt(quantity) * BigInt(price) * (COMMON / BigInt(scale * per));
+    const before = amount;
+    amount = Math.min(Number((exact + COMMON / 2n) / COMMON), MAX_AMOUNT);
+    return [[type, quantity, price, amount - before]];
+  });
+  return { amount, parts };
 }
 
 export const presentCost = ({ amount, parts }: RunCost, currency: string): Cost => ({
   amount: amountText(amount),
   currency,
-  parts: parts.map(([type, quantity, price, amount]) => {
-    const { unit, scale, per } = TYPES[type];
+  parts: parts.map(([name, quantity, price, amount]) => {
+    const { type, unit, scale, per } = TYPES[name];
     return {
       type,
       quantity: quantity / scale,

@@ -11,6 +11,7 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
+import type { PastRun } from "../../domain/predictions/estimate.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { Claim } from "../../domain/predictions/state.ts";
 import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
@@ -38,6 +39,7 @@ import {
   listPredictions,
   selectOldest,
   selectRuns,
+  selectSucceeded,
   selectUnfinished,
 } from "./prediction-lists.ts";
 import { copyAccount, PredictionRows, writeRows } from "./prediction-rows.ts";
@@ -169,6 +171,11 @@ export class AccountObject extends DurableObject<Bindings> {
   /** The account's last runs of a model, newest first. */
   runsOf(modelId: string, limit: number): ModelRun[] {
     return selectRuns(this.#db, modelId, limit).all();
+  }
+
+  /** The account's last runs of a version that have succeeded, newest first. */
+  succeededRuns(modelId: string, versionNumber: number, limit: number): PastRun[] {
+    return selectSucceeded(this.#db, modelId, versionNumber, limit).all();
   }
 
   /**

@@ -201,6 +201,35 @@ export const selectRuns = (db: AccountDatabase, modelId: string, limit: number) 
     .orderBy(desc(predictions.id))
     .limit(limit);
 
+/** The runs of a model among which those of one version are looked for. */
+const SEARCHED_RUNS = 1_000;
+
+/** Selects the account's last runs of a version that have succeeded, newest first. */
+export const selectSucceeded = (
+  db: AccountDatabase,
+  modelId: string,
+  versionNumber: number,
+  limit: number,
+) => {
+  const { id, version_number, status, execution_time, cost_parts, metrics } = predictions;
+  const last = db
+    .select({ version_number, status, execution_time, cost_parts, metrics })
+    .from(predictions)
+    .where(ofModel(modelId))
+    .orderBy(desc(id))
+    .limit(SEARCHED_RUNS)
+    .as("last");
+  return db
+    .select({
+      execution_time: last.execution_time,
+      cost_parts: last.cost_parts,
+      metrics: last.metrics,
+    })
+    .from(last)
+    .where(and(eq(last.version_number, versionNumber), eq(last.status, "succeeded")))
+    .limit(limit);
+};
+
 export type OldRow = Pick<
   PredictionRow,
   "id" | "object_id" | "status" | "updated_at" | "data_removed" | "kept_seconds" | "due_at"

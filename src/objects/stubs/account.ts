@@ -38,6 +38,7 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "listDeliveries",
       "unfinished",
       "runsOf",
+      "succeededRuns",
       "usage",
       "usageBy",
       "usagePage",
@@ -88,7 +89,6 @@ export interface PredictionFilter {
 }
 
 export type ModelRun = Pick<PredictionRow, "version_number" | "status" | "execution_time">;
-
 /** A page of predictions. If `reached` is set, rows were checked up to this one only; others may match. */
 export interface ListedPredictions {
   rows: PredictionRow[];

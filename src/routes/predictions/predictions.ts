@@ -11,6 +11,7 @@ import { conditionalGet } from "../../middleware/conditional.ts";
 import { modelInBody, modelInPath } from "../../middleware/named-model.ts";
 import { allowStreamToken } from "../../middleware/stream-token.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
+import { estimate } from "../../protocol/estimate.ts";
 import { explanation } from "../../protocol/explanation.ts";
 import { oneModel, oneVersion } from "../../protocol/model.ts";
 import {
@@ -38,6 +39,7 @@ import {
   removePrediction,
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
+import { estimatePrediction } from "../../services/runners/prediction-estimate.ts";
 import { errorResponses, jsonBody, jsonResponse, problemResponse } from "../responses.ts";
 import { pageRequest, router } from "../router.ts";
 import {
@@ -94,6 +96,19 @@ const createOfVersion = createRoute({
     body: jsonBody(createOfVersionBody),
   },
   responses: createAnswers,
+});
+
+const estimateOne = createRoute({
+  method: "post",
+  path: "/predictions/estimate",
+  operationId: "estimatePrediction",
+  tags,
+  summary: "Estimate a prediction",
+  description:
+    "Returns the expected cost and time of a prediction with this body, without creating it. The input is validated like that of a create, and otherwise does not change the estimate. Requires the scope `predict`.",
+  middleware: [takesDataUris, requireScopeToRun(modelInBody)],
+  request: { headers: createHeaders.pick({ "validate-input": true }), body: jsonBody(createBody) },
+  responses: { 200: jsonResponse("The estimate", estimate), ...errorResponses },
 });
 
 const list = createRoute({
@@ -232,6 +247,12 @@ predictionRoutes.openapi(create, (c) => {
   return begin(c, model, requested, c.req.valid("header"));
 });
 
+predictionRoutes.openapi(estimateOne, async (c) => {
+  const { services, caller } = c.var;
+  const checked = validates(c, c.req.valid("header"));
+  return c.json(await estimatePrediction(services, caller, c.req.valid("json"), checked), 200);
+});
+
 predictionRoutes.openapi(createOfModel, (c) => {
   const { model_owner, model_name } = c.req.valid("param");
   const reference = `${model_owner}/${model_name}`;
@@ -291,6 +312,12 @@ predictionRoutes.openapi(stream, async (c) => {
   return eventStream(events, preferenceApplied({ waitSeconds: idle_seconds, cancel: false }));
 });
 
+/** Whether the input is validated, by the header or else the setting. */
+const validates = (
+  { var: { services } }: Context<AppEnv>,
+  { "validate-input": asked }: Pick<z.infer<typeof createHeaders>, "validate-input">,
+): boolean => (asked === undefined ? services.settings.validateInput : asked === "true");
+
 /** @param requested reads the body from the request, which then releases it */
 async function begin(
   c: Context<AppEnv>,
@@ -299,8 +326,7 @@ async function begin(
   headers: z.infer<typeof createHeaders>,
 ) {
   const { services, caller } = c.var;
-  const { waitSeconds, validateInput } = services.settings;
-  const validates = headers["validate-input"];
+  const { waitSeconds } = services.settings;
   const { stream } = requested();
   const preferred = parsePrefer(headers.prefer, {
     default: waitSeconds,
@@ -310,7 +336,7 @@ async function begin(
   const prefer = { ...preferred, cancel: preferred.cancel && !stream };
   const options = {
     origin: new URL(c.req.url).origin,
-    validateInput: validates === undefined ? validateInput : validates === "true",
+    validateInput: validates(c, headers),
     waitSeconds: prefer.waitSeconds ?? 0,
     cancelAfterSeconds: prefer.cancel ? (prefer.waitSeconds ?? null) : null,
     idempotencyKey: headers["idempotency-key"],

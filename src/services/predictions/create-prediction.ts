@@ -155,7 +155,7 @@ function requireServer({ client_id }: Caller, request: CreatePredictionOfVersion
 }
 
 /** @throws ProblemError forbidden */
-function requirePriority(
+export function requirePriority(
   { priority: held }: Caller,
   { priority: asked }: CreatePredictionOfVersion,
 ): Priority {
@@ -168,7 +168,10 @@ function requirePriority(
 }
 
 /** @throws ValidationFailure */
-function checkRetention({ settings }: Services, { retention_seconds }: CreatePredictionOfVersion) {
+export function checkRetention(
+  { settings }: Services,
+  { retention_seconds }: CreatePredictionOfVersion,
+) {
   const le = settings.retentionSeconds;
   if (retention_seconds === undefined || retention_seconds <= le) return;
   const place: Loc = ["body", "retention_seconds"];

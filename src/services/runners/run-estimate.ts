@@ -5,6 +5,9 @@ import {
   runEstimateOf,
 } from "../../domain/models/run-estimate.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
+import type { Priced } from "../../domain/money/cost.ts";
+import { pricesInForce } from "../../domain/money/prices-in-force.ts";
+import { priceOfTime } from "../../domain/predictions/estimate.ts";
 import type { SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
@@ -12,6 +15,7 @@ import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { JobHardware } from "../../protocol/runner.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { findVariables } from "../../storage/models/variables.ts";
+import { listPricesAt } from "../../storage/models/version-prices.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { findHardware } from "../../storage/runners/hardware.ts";
 import { runnerIsThere } from "../../storage/runners/runners.ts";
@@ -23,7 +27,7 @@ import { poolIfMade } from "./pools.ts";
 
 /** Returns the class of machine that a version runs on. @param version null: none yet */
 export const hardwareOf = (
-  { hardware }: Pick<DetailedModelRow, "hardware">,
+  { hardware }: Pick<EstimatedModel, "hardware">,
   version: Pick<VersionRow, "configuration"> | null,
 ): string => version?.configuration.hardware_identifier ?? hardware?.identifier ?? DEFAULT_HARDWARE;
 
@@ -94,6 +98,12 @@ const NOBODY: PoolRunEstimate = {
   run_ms: null,
 };
 
+/** The fields of a model that tell its hardware and prices. */
+type EstimatedModel = Pick<DetailedModelRow, "id" | "runsOn" | "pool_made_at"> & {
+  owner: Pick<DetailedModelRow["owner"], "id">;
+  hardware: Pick<NonNullable<DetailedModelRow["hardware"]>, "identifier"> | null;
+};
+
 export interface VersionEstimate {
   /** The name of the hardware that the version runs on. */
   hardware: string;
@@ -103,6 +113,8 @@ export interface VersionEstimate {
    * caller who may not know, and when the pool does not answer.
    */
   wait: SomeReason[] | undefined;
+  /** The prices of such a run. */
+  priced: Priced;
 }
 
 /**
@@ -114,32 +126,38 @@ export interface VersionEstimate {
 export async function readEstimate(
   services: Services,
   caller: Caller | undefined,
-  { model, version, seesWait }: { model: DetailedModelRow; version: VersionRow; seesWait: boolean },
+  { model, version, seesWait }: { model: EstimatedModel; version: VersionRow; seesWait: boolean },
 ): Promise<VersionEstimate> {
   const hardware = hardwareOf(model, version);
   const row = await findClass(services, model, hardware);
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
   const { isolation = DEFAULT_ISOLATION } = version.configuration;
-  const runEstimate = (report?: PoolRunEstimate) =>
-    runEstimateOf(report, isolation, row?.price_per_hour ?? null);
-  // A pool that no runner has polled and no job has used has no object.
-  const name = row?.name ?? hardware;
-  if (!pool) return { hardware: name, runEstimate: runEstimate(NOBODY), wait: undefined };
-  const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row.pool}`, ESTIMATE_MS);
-  const [report, wait] = await Promise.all([
-    requirements(services, caller, model, version, row).then((needs) =>
-      asked(pool.runEstimate({ hardware, gpus: row.gpus, ...needs })),
-    ),
-    seesWait ? asked(pool.waitOf(model.id)) : undefined,
+  const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row?.pool}`, ESTIMATE_MS);
+  const [report, wait, dated] = await Promise.all([
+    // A pool that no runner has polled and no job has used has no object.
+    pool
+      ? requirements(services, caller, model, version, row).then((needs) =>
+          asked(pool.runEstimate({ hardware, gpus: row.gpus, ...needs })),
+        )
+      : NOBODY,
+    pool && seesWait ? asked(pool.waitOf(model.id)) : undefined,
+    listPricesAt(services.db, version, Date.now()),
   ]);
-  return { hardware: name, runEstimate: runEstimate(report), wait };
+  const prices = pricesInForce(dated, caller?.user_id === model.owner.id, Date.now());
+  const priced: Priced = {
+    price_per_hour: row?.price_per_hour ?? null,
+    charges_setup: services.settings.chargesSetup,
+    ...(prices && { prices }),
+  };
+  const runEstimate = runEstimateOf(report, isolation, (ms) => priceOfTime(priced, ms));
+  return { hardware: row?.name ?? hardware, runEstimate, wait, priced };
 }
 
 /** The requirements of a prediction of the caller (services/predictions/prediction-spec.ts). */
 async function requirements(
   { db, settings }: Services,
   caller: Caller | undefined,
-  { id: model_id }: DetailedModelRow,
+  { id: model_id }: Pick<DetailedModelRow, "id">,
   { number, configuration, repository, container_image_digest: digest }: VersionRow,
   hardware: JobHardware,
 ) {

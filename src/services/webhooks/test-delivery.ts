@@ -75,7 +75,7 @@ function testPayload(origin: string, currency: string, now: number): WebhookPayl
     execution_time: "0.025",
     error: null,
     metrics: null,
-    cost: presentCost({ amount: 5_556, parts: [["run", 25, 800_000_000, 5_556]] }, currency),
+    cost: presentCost({ amount: 5_556, parts: [["time", 25, 800_000_000, 5_556]] }, currency),
     url: `${origin}/v1/predictions/${id}`,
     stream: false,
     created_by: null,

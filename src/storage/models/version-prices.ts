@@ -55,6 +55,19 @@ export const findPricesAt = (
     .limit(1)
     .get();
 
+/** Lists the prices that count for a version at a time, of each setter. */
+export const listPricesAt = async (
+  db: Database,
+  { model_id, number }: { model_id: string; number: number },
+  time: number,
+): Promise<DatedPrices[]> => {
+  const found = db
+    .select({ prices: pricesBetween(time, time).as("dated") })
+    .from(versions)
+    .where(and(eq(versions.model_id, model_id), eq(versions.number, number)));
+  return (await found.get())?.prices ?? [];
+};
+
 /**
  * The statements that set the prices of a version from a time on, in place of those that were to begin then. The
  * first changes no row if the setter has set `max` others.

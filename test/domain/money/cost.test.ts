@@ -42,14 +42,21 @@ describe("a run pays for", () => {
     life.finish({ ...succeeded, execution_seconds: 9, ...billed(2.5, 4) }, end);
     expect(life.state.cost).toBe(6.5 * SECOND);
     expect(life.state.cost_parts).toEqual([
-      ["run", 2_500, PRICED.price_per_hour, 2.5 * SECOND],
+      ["time", 2_500, PRICED.price_per_hour, 2.5 * SECOND],
       ["setup", 4_000, PRICED.price_per_hour, 4 * SECOND],
     ]);
     expect(presentPrediction(life.spec, life.state).cost).toEqual({
       amount: "0.00325",
       currency: "USD",
       parts: [
-        { type: "run", quantity: 2.5, unit: "second", price: "1.8", per: 3_600, amount: "0.00125" },
+        {
+          type: "time",
+          quantity: 2.5,
+          unit: "second",
+          price: "1.8",
+          per: 3_600,
+          amount: "0.00125",
+        },
         { type: "setup", quantity: 4, unit: "second", price: "1.8", per: 3_600, amount: "0.002" },
       ],
     });
@@ -59,7 +66,7 @@ describe("a run pays for", () => {
     const life = running({ ...PRICED, charges_setup: false });
     life.finish({ ...succeeded, ...billed(2.5, 4) }, end);
     expect(life.state.cost).toBe(2.5 * SECOND);
-    expect(life.state.cost_parts.map(([type]) => type)).toEqual(["run"]);
+    expect(life.state.cost_parts.map(([type]) => type)).toEqual(["time"]);
   });
 
   test("the time that the model ran, if its runner does not measure shares", () => {
@@ -218,7 +225,7 @@ test("the parts of any cost add up to its amount, are stored as they are, and ne
       (said, price_per_hour, charges_setup, ms) => {
         const time = reportedTime({ billable: said }, { opened_at: 0 }, ms);
         expect(time.run_ms + time.setup_ms).toBeLessThanOrEqual(ms);
-        const ended = { error: null, billable: time };
+        const ended = { error: null, billable: time, execution_seconds: null, metrics: null };
         const cost: RunCost = costOf({ price_per_hour, charges_setup }, ended);
         expect(cost.amount).toBeLessThanOrEqual(MAX_AMOUNT);
         expect(costParts.parse(JSON.parse(JSON.stringify(cost.parts)))).toEqual(cost.parts);

@@ -1,6 +1,6 @@
 /** Amounts and prices. */
 import { expect, test } from "vitest";
-import { priceText, timePrice } from "../../../src/domain/money/price.ts";
+import { priceText } from "../../../src/domain/money/price.ts";
 import { amount, amountOf, amountText, MAX_AMOUNT } from "../../../src/protocol/money.ts";
 
 test.each([
@@ -27,17 +27,6 @@ test("an amount may come as a number, without its binary noise", () => {
   expect(amount.parse(" 0.80 ")).toBe(800_000_000);
   for (const one of [-1, 1e22, Number.NaN, 9_000_001])
     expect(amount.safeParse(one).success).toBe(false);
-});
-
-test("the price of an hour is the hourly price, and a price is rounded once", () => {
-  expect(timePrice(3_600_000, 1_200_000_000)).toBe(1_200_000_000);
-  expect(timePrice(90_000, 2_400_000_000)).toBe(60_000_000);
-  expect(timePrice(1, 1_800_000)).toBe(1);
-  expect(timePrice(1, 1_799_999)).toBe(0);
-});
-
-test("a price beyond what an amount can hold is the largest amount", () => {
-  expect(timePrice(365 * 86_400_000, MAX_AMOUNT)).toBe(MAX_AMOUNT);
 });
 
 test.each([

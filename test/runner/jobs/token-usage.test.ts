@@ -18,6 +18,38 @@ function tokens(call: OpenAiCall, input: Record<string, Json>, outputs: Json[]) 
 
 const chunk = (delta: Json, usage: Json = null) => ({ choices: [{ index: 0, delta }], usage });
 
+describe("the tokens that came from a cache", () => {
+  const details = { cached_tokens: 3 };
+  const counted = { input_tokens: 7, output_tokens: 11, cached_tokens: 3 };
+
+  it.each<[string, OpenAiCall, Json]>([
+    [
+      "a chat completion",
+      "chat_completions",
+      {
+        choices: [],
+        usage: { prompt_tokens: 7, completion_tokens: 11, prompt_tokens_details: details },
+      },
+    ],
+    [
+      "a response",
+      "responses",
+      { output: [], usage: { input_tokens: 7, output_tokens: 11, input_tokens_details: details } },
+    ],
+    [
+      "a message",
+      "messages",
+      {
+        type: "message",
+        content: [],
+        usage: { input_tokens: 4, cache_read_input_tokens: 3, output_tokens: 11 },
+      },
+    ],
+  ])("%s has them", (_, call, output) => {
+    expect(tokens(call, {}, [output])).toEqual(counted);
+  });
+});
+
 describe("what outputs say of their tokens", () => {
   const usage = { prompt_tokens: 7, completion_tokens: 11, total_tokens: 18 };
   const own = { input_tokens: 7, output_tokens: 11, total_tokens: 18 };
@@ -45,13 +77,13 @@ describe("what outputs say of their tokens", () => {
       ],
     ],
     [
-      "a message, with what was cached",
+      "a message, with what was written to the cache",
       "messages",
       [
         {
           type: "message",
           content: [],
-          usage: { input_tokens: 4, cache_read_input_tokens: 3, output_tokens: 11 },
+          usage: { input_tokens: 4, cache_creation_input_tokens: 3, output_tokens: 11 },
         },
       ],
     ],

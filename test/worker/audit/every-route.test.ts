@@ -20,6 +20,7 @@ const RECORDED: Record<string, AuditAction | `${string} ${string}`> = {
   createPrediction: PREDICTIONS,
   createPredictionOfModel: PREDICTIONS,
   createPredictionOfVersion: PREDICTIONS,
+  estimatePrediction: "nothing is created",
   deletePrediction: PREDICTIONS,
   cancelPrediction: PREDICTIONS,
   createClientToken: SIGNED,

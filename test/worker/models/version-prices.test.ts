@@ -153,6 +153,31 @@ describe("the prices of a run", () => {
     expect(await pricesOf(client, model)).toEqual({ per_run: 2_000_000_000 });
   });
 
+  test("a run costs what its metrics say at the prices of its create", async () => {
+    const world = await newWorld();
+    const { client, model } = world;
+    const prices = { per_run: "0.01", per_million_output_tokens: 5, per_second: 0 };
+    await setOwn(client, model, { prices });
+    const { id, channel } = await world.begun();
+    await setOwn(client, model, { prices: { per_run: 100 } });
+    advance(1);
+    const metrics = { event: "metrics", data: { output_tokens: 2_000, input_tokens: -1 } } as const;
+    await channel.report([metrics], {
+      ...{ status: "succeeded", output: "none", execution_seconds: 1 },
+    });
+    expect((await client.get(id)).cost).toEqual({
+      amount: "0.02",
+      currency: "USD",
+      parts: [
+        { type: "run", quantity: 1, unit: "run", price: "0.01", per: 1, amount: "0.01" },
+        {
+          ...{ type: "output_tokens", quantity: 2_000, unit: "token" },
+          ...{ price: "5", per: 1_000_000, amount: "0.01" },
+        },
+      ],
+    });
+  });
+
   test("a run whose create looks its token and version up has its prices with them", async () => {
     const { client, model } = await newWorld();
     await setOwn(client, model, { prices: { per_run: 1 } });

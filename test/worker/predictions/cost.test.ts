@@ -25,7 +25,7 @@ const COST: Cost = {
   amount: "0.000325",
   currency: "USD",
   parts: [
-    { type: "run", quantity: 0.25, unit: "second", price: PRICE, per: 3_600, amount: "0.000125" },
+    { type: "time", quantity: 0.25, unit: "second", price: PRICE, per: 3_600, amount: "0.000125" },
     { type: "setup", quantity: 0.4, unit: "second", price: PRICE, per: 3_600, amount: "0.0002" },
   ],
 };

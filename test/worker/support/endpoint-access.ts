@@ -147,6 +147,11 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
     ...running,
     body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}`, input: {} }),
   },
+  "POST /v1/predictions/estimate": {
+    ...readingOpenAi,
+    scopes: ["predict"],
+    body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}`, input: {} }),
+  },
   [`POST ${MODEL}/predictions`]: running,
   [`POST ${VERSIONS}/:version_number/predictions`]: running,
 

@@ -1,0 +1,73 @@
+/** Estimates of predictions that are not created. */
+import { figuresOf, type PastRun, type Range } from "../../domain/predictions/estimate.ts";
+import { secondsText } from "../../domain/predictions/state.ts";
+import { validateInput } from "../../domain/schemas/json-schema.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
+import type { Estimate } from "../../protocol/estimate.ts";
+import { amountText } from "../../protocol/money.ts";
+import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
+import type { Caller } from "../access/access.ts";
+import { findAccount } from "../access/accounts.ts";
+import { checkRetention, requirePriority } from "../predictions/create-prediction.ts";
+import { resolveVersion } from "../predictions/version-resolution.ts";
+import type { Services } from "../services.ts";
+import { readEstimate } from "./run-estimate.ts";
+
+/**
+ * Estimates the prediction that a create with the same body would make.
+ * @throws ProblemError not_found, forbidden; ValidationFailure
+ */
+export async function estimatePrediction(
+  services: Services,
+  caller: Caller,
+  { model: reference, ...request }: CreatePredictionOfVersion & { model: string },
+  validates: boolean,
+): Promise<Estimate> {
+  checkRetention(services, request);
+  const { model, version } = await resolveVersion(services, caller, reference);
+  if (validates) validateInput(versionSchema(version.schemas, "input"), request.input);
+  requirePriority(caller, request);
+  const { id, owner_id, owner, name, hardware_identifier: identifier } = model;
+  const [runs, { runEstimate, priced }] = await Promise.all([
+    ownRuns(services, caller, version),
+    readEstimate(services, caller, {
+      model: {
+        ...{ id, owner: { id: owner_id }, runsOn: null, pool_made_at: null },
+        hardware: identifier === null ? null : { identifier },
+      },
+      version,
+      seesWait: false,
+    }),
+  ]);
+  const { basis, time, cost } = figuresOf(runs, runEstimate, priced);
+  return {
+    model: { owner, name, version_number: version.number },
+    state: runEstimate.state,
+    basis,
+    runs: runs.length,
+    execution_time: time ? textsOf(time, (seconds) => seconds.toFixed(3)) : null,
+    setup_time: secondsText(runEstimate.setup_seconds),
+    cost: cost ? { ...textsOf(cost, amountText), currency: services.settings.currency } : null,
+    would_admit: null,
+    reason: null,
+  };
+}
+
+/** The own runs that an estimate is of. */
+const OWN_RUNS = 50;
+
+/** Returns the caller's last runs of a version that have succeeded. */
+export async function ownRuns(
+  services: Services,
+  caller: Caller,
+  { model_id, number }: { model_id: string; number: number },
+): Promise<PastRun[]> {
+  const account = await findAccount(services, caller.user_id);
+  return (await account?.succeededRuns(model_id, number, OWN_RUNS)) ?? [];
+}
+
+const textsOf = ({ expected, low, high }: Range, text: (value: number) => string) => ({
+  expected: text(expected),
+  low: low === null ? null : text(low),
+  high: high === null ? null : text(high),
+});

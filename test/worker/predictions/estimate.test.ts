@@ -1,0 +1,138 @@
+/** Estimates of predictions, which are not created. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Estimate } from "../../../src/protocol/estimate.ts";
+import type { Metrics } from "../../../src/protocol/event.ts";
+import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import type { Client } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
+import { accountOf, rowOf } from "../support/objects.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newClient, newUser, newWorld, operator, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const AT = "/v1/predictions/estimate";
+
+const estimateOf = (by: Client, model: string, more: object = {}) =>
+  by.ok<Estimate>("POST", AT, { model, input: {}, ...more });
+
+/** Sets the price of the hardware: 0.001 a second by default. */
+const setPrice = ({ hardware }: World, price_per_hour: string | null = "3.6") =>
+  operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: hardware, price_per_hour });
+
+/** Runs the model once for each of these times, in seconds. */
+async function runs(world: World, times: number[], metrics?: Metrics): Promise<void> {
+  const runner = await world.runner();
+  for (const run_seconds of times) {
+    const id = await world.waiting();
+    const { channel } = await runner.work();
+    advance(run_seconds);
+    await channel.report(metrics ? [{ event: "metrics", data: metrics }] : [], {
+      ...{ status: "succeeded", output: "none", execution_seconds: run_seconds },
+      billable: { run_seconds, setup_seconds: 0 },
+    });
+    await eventually(async () => expect((await rowOf(id))?.status).toBe("succeeded"));
+  }
+}
+
+describe("an estimate", () => {
+  test("nothing is known of a version that has never run, and nothing is created", async () => {
+    const world = await newWorld();
+    await setPrice(world);
+    const [owner, name] = world.model.split("/");
+    expect(await estimateOf(world.client, world.model)).toEqual({
+      model: { owner, name, version_number: 1 },
+      ...{ state: "away", basis: "none", runs: 0 },
+      ...{ execution_time: null, setup_time: null, cost: null },
+      ...{ would_admit: null, reason: null },
+    });
+    expect(await accountOf(world.user_id)).toBeUndefined();
+  });
+
+  test("an account without enough runs of its own gets the mean of all accounts, which has no range", async () => {
+    const world = await newWorld({ visibility: "public" });
+    await setPrice(world);
+    const runner = await world.runner(2);
+    await world.waiting();
+    const { keys } = await runner.take();
+    const measured = [{ key: keys.container, setup_ms: 42_000, run_ms: 2_500 }];
+    await runner.tellState({ warm: [keys.container], measured });
+    const stranger = await world.stranger();
+    expect(await estimateOf(stranger, world.model)).toMatchObject({
+      ...{ state: "warm", basis: "all_runs", runs: 0, setup_time: "42.000" },
+      execution_time: { expected: "2.500", low: null, high: null },
+      cost: { expected: "0.0025", low: null, high: null, currency: "USD" },
+    });
+    // A start of a container is paid, too.
+    await runner.tellState({ warm: [], measured });
+    expect(await estimateOf(stranger, world.model)).toMatchObject({
+      state: "cold",
+      cost: { expected: "0.0445" },
+    });
+    const { hardware } = world;
+    const full = readyContainer({ key: keys.container, max_concurrency: 1, users: 1, hardware });
+    await runner.tellState({ containers: [full], max_containers: 1 });
+    expect((await estimateOf(stranger, world.model)).state).toBe("busy");
+    // How many tokens a run uses is not known.
+    const prices = { per_million_input_tokens: 1 };
+    const path = `${world.model}/versions/1/prices`;
+    await operator.ok("PUT", `/v1/operator/models/${path}`, { prices });
+    expect((await estimateOf(stranger, world.model)).cost).toBeNull();
+  });
+
+  test("an account's own runs give the median and the range of eight runs in ten, at today's prices", async () => {
+    const world = await newWorld();
+    await runs(world, [10, 1, 9, 2, 8, 3, 7, 4, 6, 5], { output_tokens: 1_000 });
+    const own = { basis: "own_runs", runs: 10 };
+    const execution_time = { expected: "5.000", low: "1.000", high: "9.000" };
+    expect(await estimateOf(world.client, world.model)).toMatchObject({
+      ...{ ...own, execution_time, cost: null },
+    });
+    await setPrice(world);
+    expect(await estimateOf(world.client, world.model)).toMatchObject({
+      ...{ ...own, execution_time },
+      cost: { expected: "0.005", low: "0.001", high: "0.009", currency: "USD" },
+    });
+    const prices = { per_second: 0, per_million_output_tokens: 2 };
+    await world.client.ok("PUT", `/v1/models/${world.model}/versions/1/prices`, { prices });
+    expect((await estimateOf(world.client, world.model)).cost).toMatchObject({
+      ...{ expected: "0.002", low: "0.002", high: "0.002" },
+    });
+  });
+
+  test("four runs are too few for a range, and runs of another account or that failed do not count", async () => {
+    const world = await newWorld({ visibility: "public" });
+    await setPrice(world);
+    await runs(world, [1, 1, 1, 1]);
+    expect(await estimateOf(world.client, world.model)).toMatchObject({
+      ...{ basis: "none", runs: 4, cost: null },
+    });
+    const failed = await world.waiting();
+    await world.client.cancel(failed);
+    await eventually(async () => expect((await rowOf(failed))?.status).toBe("canceled"));
+    expect((await estimateOf(world.client, world.model)).runs).toBe(4);
+    expect((await estimateOf(await world.stranger(), world.model)).runs).toBe(0);
+  });
+});
+
+describe("an estimate is refused", () => {
+  test("a body that a create would refuse is refused alike", async () => {
+    const world = await newWorld({
+      input: { type: "object", required: ["text"], properties: { text: { type: "string" } } },
+    });
+    const { client, model, username } = world;
+    const statusOf = async (by: Client, body: object, headers = {}) =>
+      (await by.json("POST", AT, { model, input: {}, ...body }, headers)).status;
+    expect(await statusOf(client, {})).toBe(200);
+    const validated = { "validate-input": "true" };
+    expect(await statusOf(client, {}, validated)).toBe(422);
+    expect(await statusOf(client, { input: { text: "a" } }, validated)).toBe(200);
+    expect(await statusOf(client, { retention_seconds: 1e9 })).toBe(422);
+    expect(await statusOf(client, { misspelt: 1 })).toBe(422);
+    expect(await statusOf(client, { model: `${model}:9` })).toBe(404);
+    expect(await statusOf((await newUser()).client, {})).toBe(404);
+    const low = await newClient(username, { priority: "low" });
+    expect(await statusOf(low, { priority: "high" })).toBe(403);
+  });
+});
