@@ -32,6 +32,8 @@ export interface AppEnv {
     target: ResolvedVersion;
     /** The prediction that such a call created. */
     predictionId: string | undefined;
+    /** The cost of the call's prediction, which has ended. */
+    cost: string | undefined;
     /** Tool types in the request that were removed because the model does not support them. */
     omittedTools: string[] | undefined;
     /** Types of items or blocks of content in the request that the model does not support. */

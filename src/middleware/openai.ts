@@ -11,10 +11,15 @@ import {
   type BegunCall,
   beginCall,
   type Call,
+  type EndedCall,
   findCallable,
+  waitForCall,
 } from "../services/openai/calls.ts";
+import type { ParseLog } from "../services/openai/log-reader.ts";
 
 export const PREDICTION_HEADER = "auspex-prediction-id";
+/** The cost of a call that is answered at its end, in the deployment's currency. */
+export const COST_HEADER = "x-auspex-cost";
 export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
 export const CONTENT_LEFT_OUT_HEADER = "auspex-content-left-out";
 
@@ -35,6 +40,8 @@ export const addPredictionHeaders = createMiddleware<AppEnv>(async (c, next) => 
   const id = c.get("predictionId");
   if (!id) return;
   c.header(PREDICTION_HEADER, id);
+  const cost = c.get("cost");
+  if (cost !== undefined) c.header(COST_HEADER, cost);
   // The prediction has already run: a retry would run it again.
   if (c.res.status === 500) c.header("x-should-retry", "false");
   c.header("location", `/v1/predictions/${id}`);
@@ -88,6 +95,17 @@ export function noteBegun<Begun extends OmittingCall>(c: Context<AppEnv>, begun:
   c.set("omittedTools", begun.omittedTools);
   c.set("omittedContent", begun.omittedContent);
   return begun;
+}
+
+/** Waits for the end of a call, and notes its cost for the headers of the response. @throws as waitForCall */
+export async function waitForEnd(
+  c: Context<AppEnv>,
+  begun: BegunCall,
+  parse?: ParseLog,
+): Promise<EndedCall> {
+  const call = await waitForCall(c.var.services, begun, parse);
+  c.set("cost", call.prediction.cost?.amount);
+  return call;
 }
 
 interface OmittingCall {

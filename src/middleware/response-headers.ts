@@ -10,7 +10,12 @@ import { rateHeaders } from "../domain/accounts/rate-limit.ts";
 import { conventionOf, ProblemError } from "../errors/errors.ts";
 import { describeRequest } from "../lib/current-request.ts";
 import { isNotStored } from "./conditional.ts";
-import { CONTENT_LEFT_OUT_HEADER, PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./openai.ts";
+import {
+  CONTENT_LEFT_OUT_HEADER,
+  COST_HEADER,
+  PREDICTION_HEADER,
+  TOOLS_LEFT_OUT_HEADER,
+} from "./openai.ts";
 
 const ALWAYS = {
   "access-control-allow-origin": "*",
@@ -20,6 +25,7 @@ const ALWAYS = {
     "location",
     "preference-applied",
     PREDICTION_HEADER,
+    COST_HEADER,
     TOOLS_LEFT_OUT_HEADER,
     CONTENT_LEFT_OUT_HEADER,
     "x-should-retry",

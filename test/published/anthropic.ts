@@ -43,6 +43,8 @@ const deltaUsage = z.strictObject({
   cache_read_input_tokens: count,
   output_tokens_details: z.strictObject({ thinking_tokens: count }).nullable(),
   server_tool_use: z.null(),
+  /** An extension of ours, which the official clients pass on. */
+  cost: z.number().nonnegative().optional(),
 });
 const usage = deltaUsage.extend({
   cache_creation: z.null(),

@@ -1,13 +1,16 @@
 /** Translates a prediction's log into the stream of a message, and into the message itself. */
 
+import type { z } from "zod";
 import { type Fields, isFields, listOf, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
+import type { Cost } from "../../protocol/money.ts";
 import type { ChatChunk, ChatUsage } from "../../protocol/openai/chat.ts";
 import { finishReasonOf } from "../openai/chat.ts";
 import { chunksOf } from "../openai/chat-chunks.ts";
 import { type CallPiece, type ToolCall, ToolCallReader } from "../openai/tool-calls.ts";
 import {
+  costIn,
   ended,
   isAtLimit,
   type LogEntry,
@@ -80,8 +83,8 @@ export class MessageStream implements Translation {
     this.#events = [];
     if (event === "output") this.#put(data);
     if (event === "done") {
-      const { status, metrics } = ended.parse(data);
-      if (status === "succeeded") this.#end(metrics);
+      const { status, ...end } = ended.parse(data);
+      if (status === "succeeded") this.#end(end);
     }
     return this.#events;
   }
@@ -105,7 +108,7 @@ export class MessageStream implements Translation {
     this.#events.push({ type: "message_start", message: { ...this.message, content } });
   }
 
-  #end(metrics: Metrics | null | undefined): void {
+  #end({ metrics, cost }: Omit<z.infer<typeof ended>, "status">): void {
     this.#begin();
     this.#chunks.finish();
     const { finishReason, stoppedAt } = this.#chunks;
@@ -118,7 +121,7 @@ export class MessageStream implements Translation {
       limit: limitOf(this.#request),
       metrics,
     });
-    this.#usage = this.#containerUsage ?? usageOfMetrics(metrics);
+    this.#usage = { ...(this.#containerUsage ?? usageOfMetrics(metrics)), ...costIn(cost) };
     this.#phase = "ended";
     const delta = { ...this.#ending, stop_details: null, container: null };
     this.#events.push({ type: "message_delta", delta, usage: this.#usage });
@@ -137,10 +140,15 @@ export class MessageStream implements Translation {
 }
 
 /** Returns the message of a succeeded prediction. @throws TranslationFailed */
-export function messageOf(head: MessageHead, outputs: Json[], metrics: Metrics | null): Fields {
+export function messageOf(
+  head: MessageHead,
+  outputs: Json[],
+  metrics: Metrics | null,
+  cost: Cost | null = null,
+): Fields {
   const stream = new MessageStream(head);
   for (const data of outputs) stream.take({ event: "output", data });
-  stream.take({ event: "done", data: { status: "succeeded", metrics } });
+  stream.take({ event: "done", data: { status: "succeeded", metrics, cost } });
   return stream.message;
 }
 

@@ -1,10 +1,13 @@
 /** Translates a prediction's log into a stream of choices, such as that of a chat. */
+import type { z } from "zod";
 import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
+import type { Cost } from "../../protocol/money.ts";
 import type { ChatUsage } from "../../protocol/openai/chat.ts";
 import {
   type Assembler,
+  costIn,
   ended,
   isAtLimit,
   type LogEntry,
@@ -84,8 +87,8 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
     if (event === "output")
       return this.#format.chunksOf(data).flatMap((chunk) => this.#passed(chunk));
     if (event !== "done") return [];
-    const { status, metrics } = ended.parse(data);
-    return status === "succeeded" ? this.#end(metrics) : [];
+    const { status, ...end } = ended.parse(data);
+    return status === "succeeded" ? this.#end(end) : [];
   }
 
   /** Returns a chunk without usage, which is sent at the end; a chunk that has nothing else is dropped. */
@@ -102,14 +105,14 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
     return [{ ...fields, ...this.#head, choices: pieces, ...this.#before }];
   }
 
-  #end(metrics: Metrics | null | undefined): StreamedChunk<Piece>[] {
+  #end({ metrics, cost }: Omit<z.infer<typeof ended>, "status">): StreamedChunk<Piece>[] {
     if (this.#choices.size === 0) this.#choice(0);
     const cut = isAtLimit(this.#limit, metrics, this.#choices.size);
     const closing: StreamedChunk<Piece>[] = [...this.#choices.values()]
       .flatMap((choice) => choice.end(cut))
       .map((piece) => ({ ...this.#head, choices: [piece], ...this.#before }));
     if (this.#before.usage === null) {
-      const usage = chatUsageOf(this.#usage, metrics);
+      const usage = { ...chatUsageOf(this.#usage, metrics), ...costIn(cost) };
       closing.push({ ...this.#last, ...this.#head, choices: [], usage });
     }
     return closing;
@@ -131,6 +134,7 @@ export function wholeOf<Choice extends { index: number }, Piece>(
   options: HeadOptions,
   outputs: Json[],
   metrics: Metrics | null,
+  cost: Cost | null = null,
 ): object {
   const stream = new ChoiceStream(format, { ...options, includeUsage: true });
   const wholes = format.wholes();
@@ -142,7 +146,7 @@ export function wholeOf<Choice extends { index: number }, Piece>(
     }
   };
   for (const output of outputs) add("output", output);
-  add("done", { status: "succeeded", metrics });
+  add("done", { status: "succeeded", metrics, cost });
   return { ...answer, object: format.whole, choices: wholes.value };
 }
 

@@ -3,17 +3,14 @@ import type { z } from "zod";
 import { countOf, type Fields, fieldsOf, isFields, textOf } from "../../lib/fields.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import type { ChatUsage } from "../../protocol/openai/chat.ts";
-import { type Prediction, type PredictionError, prediction } from "../../protocol/prediction.ts";
+import { type PredictionError, prediction } from "../../protocol/prediction.ts";
 import { isAtLimit } from "./translation.ts";
 
 /** The fields of the log's `done` that are needed here. */
-export const ended = prediction.pick({
-  status: true,
-  updated_at: true,
-  metrics: true,
-  error: true,
-});
-export type Ended = Pick<Prediction, keyof z.infer<typeof ended>>;
+export const ended = prediction
+  .pick({ status: true, updated_at: true, metrics: true, error: true })
+  .extend({ cost: prediction.shape.cost.optional() });
+export type Ended = z.infer<typeof ended>;
 
 interface Ending {
   status: "completed" | "incomplete" | "failed" | "cancelled";

@@ -16,6 +16,7 @@ import {
 } from "./response-resource.ts";
 import { ToolNames } from "./tools.ts";
 import {
+  costIn,
   type LogEntry,
   limitOf,
   type Translation,
@@ -142,7 +143,10 @@ export class ResponseStream implements Translation {
       ...ending,
       completed_at:
         status === "completed" ? Math.floor(Date.parse(ended.updated_at) / 1_000) : null,
-      usage: usageOf(response, usage) ?? usageOfMetrics(ended.metrics),
+      usage: {
+        ...(usageOf(response, usage) ?? usageOfMetrics(ended.metrics)),
+        ...costIn(ended.cost),
+      },
     };
     // The number is moved after a gap: items that end here may have begun in the gap, unknown to a reader
     // that resumes.
@@ -164,7 +168,8 @@ export class ResponseStream implements Translation {
   }
 }
 
-type Outcome = Pick<PredictionWithIO, "status" | "output" | "metrics" | "error" | "updated_at">;
+type Outcome = Pick<PredictionWithIO, "status" | "output" | "metrics" | "error" | "updated_at"> &
+  Partial<Pick<PredictionWithIO, "cost">>;
 
 export function responseOf(head: ResponseHead, { output, ...prediction }: Outcome): Resource {
   const stream = new ResponseStream(head);

@@ -9,7 +9,13 @@ import {
   transcriptSegment,
 } from "../../protocol/openai/audio.ts";
 import { prediction } from "../../protocol/prediction.ts";
-import { type LogEntry, type Translation, TranslationFailed, valuesIn } from "./translation.ts";
+import {
+  costIn,
+  type LogEntry,
+  type Translation,
+  TranslationFailed,
+  valuesIn,
+} from "./translation.ts";
 import { UnfitParameter } from "./unsupported.ts";
 
 interface Timed {
@@ -266,7 +272,7 @@ export class TranscriptStream implements Translation {
   }
 
   #end(data: Json): Fields {
-    const { metrics } = prediction.parse(data);
+    const { metrics, cost } = prediction.parse(data);
     const { input_tokens: input, output_tokens: output } = metrics ?? {};
     const usage = input !== undefined &&
       output !== undefined && {
@@ -275,6 +281,7 @@ export class TranscriptStream implements Translation {
           input_tokens: input,
           output_tokens: output,
           total_tokens: input + output,
+          ...costIn(cost),
         },
       };
     return { type: DONE, text: this.#text, ...usage };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { countOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Metrics, metrics } from "../../protocol/event.ts";
+import { type Cost, cost } from "../../protocol/money.ts";
 import { taskStatus } from "../../protocol/prediction.ts";
 
 export interface LogEntry {
@@ -11,7 +12,18 @@ export interface LogEntry {
 }
 
 /** The fields of a log's `done` that answers of choices and messages need. */
-export const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
+export const ended = z.object({
+  status: taskStatus,
+  metrics: metrics.nullish(),
+  cost: cost.nullish(),
+});
+
+/**
+ * Returns the cost for a usage: a number, as clients of OpenRouter read it. It replaces what a container reports
+ * under its name.
+ */
+export const costIn = (cost: Pick<Cost, "amount"> | null | undefined): { cost?: number } =>
+  cost ? { cost: Number(cost.amount) } : {};
 
 /** Translates a log: the same entries always give the same events, so a stream can be resumed. */
 export interface Translation {

@@ -8,10 +8,15 @@ import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesImages } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, callIn, noteBegun, resolveTarget } from "../../middleware/openai.ts";
+import {
+  addPredictionHeaders,
+  callIn,
+  noteBegun,
+  resolveTarget,
+  waitForEnd,
+} from "../../middleware/openai.ts";
 import { countRequest, messageRequest, tokenCount } from "../../protocol/anthropic.ts";
 import { beginMessage, messageAnswer, messageStream } from "../../services/anthropic/messages.ts";
-import { waitForCall } from "../../services/openai/calls.ts";
 import {
   beginCount,
   countAnswer,
@@ -114,7 +119,7 @@ messageRoutes.openapi(create, async (c) => {
       await limitOpenStream(c, async () => messageStream(services, await beginning())),
     );
   return limitWaitingRequest(c, async () =>
-    openAiJson(messageAnswer(services, await waitForCall(services, await beginning(), exactLog))),
+    openAiJson(messageAnswer(services, await waitForEnd(c, await beginning(), exactLog))),
   );
 });
 
@@ -129,6 +134,6 @@ messageRoutes.openapi(count, async (c) => {
   return limitWaitingRequest(c, async () => {
     const begun = await begin();
     c.set("predictionId", begun.id);
-    return c.json(countAnswer(services, await waitForCall(services, begun)), 200);
+    return c.json(countAnswer(services, await waitForEnd(c, begun)), 200);
   });
 });

@@ -5,10 +5,10 @@
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
-import { begin } from "../../middleware/openai.ts";
+import { begin, waitForEnd } from "../../middleware/openai.ts";
 import { chatRequest, completionRequest } from "../../protocol/openai/chat.ts";
 import { embeddingRequest } from "../../protocol/openai/tasks.ts";
-import { type BegunCall, waitForCall } from "../../services/openai/calls.ts";
+import type { BegunCall } from "../../services/openai/calls.ts";
 import {
   type Answers,
   answerStream,
@@ -162,7 +162,7 @@ async function answer<Choice extends { index: number }, Piece>(
       ),
     );
   return limitWaitingRequest(c, async () => {
-    const ended = await waitForCall(services, await beginning(), exactLog);
+    const ended = await waitForEnd(c, await beginning(), exactLog);
     return openAiJson(wholeAnswer(services, answers, ended));
   });
 }
@@ -178,7 +178,7 @@ callRoutes.openapi(embed, async (c) => {
   return limitWaitingRequest(c, async () => {
     // Base64 has no digits to keep, and parsing a million numbers exactly takes a second longer.
     const parse = encoding_format === "base64" ? undefined : exactLog;
-    const ended = await waitForCall(services, await beginning(), parse);
+    const ended = await waitForEnd(c, await beginning(), parse);
     return openAiJson(embeddingList(services, asked, ended));
   });
 });

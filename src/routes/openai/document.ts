@@ -31,6 +31,12 @@ export const predictionHeaders = {
     schema: { type: "string" as const, format: "uuid" },
     example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
   },
+  "x-auspex-cost": {
+    description:
+      "Cost of the call as decimal text, in the deployment's currency. Absent from streams and background responses, whose usage has it at the end as a number, `cost`",
+    schema: { type: "string" as const },
+    example: "0.0016",
+  },
 };
 
 export const responseHeaders = {

@@ -7,14 +7,19 @@ import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { takesForm } from "../../middleware/form-body.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, callIn, resolveTarget } from "../../middleware/openai.ts";
+import {
+  addPredictionHeaders,
+  callIn,
+  resolveTarget,
+  waitForEnd,
+} from "../../middleware/openai.ts";
 import {
   type AskedImages,
   type ImageRequest,
   imageEditRequest,
   imageRequest,
 } from "../../protocol/openai/image.ts";
-import { askedOf, type BegunCall, waitForCall } from "../../services/openai/calls.ts";
+import { askedOf, type BegunCall } from "../../services/openai/calls.ts";
 import { imageStream } from "../../services/openai/image-stream.ts";
 import { beginEdit, beginImages, imagesAnswer, isServer } from "../../services/openai/images.ts";
 import { router } from "../router.ts";
@@ -145,7 +150,7 @@ async function answered(
     );
   }
   return limitWaitingRequest(c, async () => {
-    const ended = await waitForCall(services, await beginning());
+    const ended = await waitForEnd(c, await beginning());
     const stream = await imagesAnswer(services, request, target, ended);
     return new Response(stream, { headers: { "content-type": "application/json" } });
   });

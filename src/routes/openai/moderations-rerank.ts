@@ -1,9 +1,8 @@
 /** POST /v1/vendora/moderations and /v1/vendora/rerank. */
 
 import { limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
-import { begin } from "../../middleware/openai.ts";
+import { begin, waitForEnd } from "../../middleware/openai.ts";
 import { moderationRequest, rerankRequest } from "../../protocol/openai/tasks.ts";
-import { waitForCall } from "../../services/openai/calls.ts";
 import { exactLog } from "../../services/openai/log-reader.ts";
 import { moderation, ranking } from "../../services/openai/moderations-rerank.ts";
 import { router } from "../router.ts";
@@ -78,7 +77,7 @@ moderationAndRerankRoutes.openapi(moderate, async (c) => {
     return begin(c, "moderations", request, webhook, c.req.valid("header"));
   };
   return limitWaitingRequest(c, async () =>
-    openAiJson(moderation(services, await waitForCall(services, await beginning(), exactLog))),
+    openAiJson(moderation(services, await waitForEnd(c, await beginning(), exactLog))),
   );
 });
 
@@ -90,8 +89,6 @@ moderationAndRerankRoutes.openapi(rerank, async (c) => {
     return begin(c, "rerank", request, webhook, c.req.valid("header"));
   };
   return limitWaitingRequest(c, async () =>
-    openAiJson(
-      ranking(services, { top_n }, await waitForCall(services, await beginning(), exactLog)),
-    ),
+    openAiJson(ranking(services, { top_n }, await waitForEnd(c, await beginning(), exactLog))),
   );
 });

@@ -3,9 +3,13 @@ import { createRoute } from "@hono/zod-openapi";
 import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, callIn, resolveTarget } from "../../middleware/openai.ts";
+import {
+  addPredictionHeaders,
+  callIn,
+  resolveTarget,
+  waitForEnd,
+} from "../../middleware/openai.ts";
 import { compactRequest, inputTokens, inputTokensRequest } from "../../protocol/openai/response.ts";
-import { waitForCall } from "../../services/openai/calls.ts";
 import {
   beginCompaction,
   beginInputCount,
@@ -104,7 +108,7 @@ responseContextRoutes.openapi(count, async (c) => {
     const begun = await begin();
     if ("input_tokens" in begun) return c.json(begun, 200);
     c.set("predictionId", begun.id);
-    const { input_tokens } = countAnswer(services, await waitForCall(services, begun));
+    const { input_tokens } = countAnswer(services, await waitForEnd(c, begun));
     return c.json(counted(input_tokens), 200);
   });
 });
@@ -115,6 +119,6 @@ responseContextRoutes.openapi(compact, async (c) => {
   return limitWaitingRequest(c, async () => {
     const begun = await beginCompaction(services, caller, c.req.valid("json"), call);
     c.set("predictionId", begun.id);
-    return openAiJson(compacted(services, await waitForCall(services, begun)));
+    return openAiJson(compacted(services, await waitForEnd(c, begun)));
   });
 });

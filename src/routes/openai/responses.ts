@@ -2,7 +2,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireScope, requireValidToken } from "../../middleware/authentication.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
-import { callIn, noteBegun } from "../../middleware/openai.ts";
+import { callIn, noteBegun, waitForEnd } from "../../middleware/openai.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/openai/response.ts";
 import { keepConversationItems } from "../../services/openai/conversation-updates.ts";
 import {
@@ -12,6 +12,7 @@ import {
   preparedResponse,
   responseStream,
 } from "../../services/openai/create-response.ts";
+import { exactLog } from "../../services/openai/log-reader.ts";
 import {
   cancelResponse,
   deleteResponse,
@@ -195,9 +196,10 @@ responseRoutes.openapi(create, async (c) => {
   if (background) {
     return Response.json(await begunResponse(services, await beginning()), { status: 202 });
   }
-  return limitWaitingRequest(c, async () =>
-    openAiJson(await endedResponse(services, await beginning())),
-  );
+  return limitWaitingRequest(c, async () => {
+    const begun = await beginning();
+    return openAiJson(await endedResponse(services, begun, waitForEnd(c, begun, exactLog)));
+  });
 });
 
 responseRoutes.openapi(get, async (c) => {

@@ -9,13 +9,12 @@ import { takesDataUris } from "../../middleware/body.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { takesForm } from "../../middleware/form-body.ts";
 import { modelInBody } from "../../middleware/named-model.ts";
-import { addPredictionHeaders, begin, resolveTarget } from "../../middleware/openai.ts";
+import { addPredictionHeaders, begin, resolveTarget, waitForEnd } from "../../middleware/openai.ts";
 import {
   type TranscriptionRequest,
   transcriptionRequest,
   translationRequest,
 } from "../../protocol/openai/audio.ts";
-import { waitForCall } from "../../services/openai/calls.ts";
 import { exactLog } from "../../services/openai/log-reader.ts";
 import { modelInput } from "../../services/openai/model-input.ts";
 import {
@@ -152,7 +151,7 @@ function asked(
 function whole(c: Context<AppEnv>, { call, options, begin: beginning }: ReturnType<typeof asked>) {
   const { services, target } = c.var;
   return limitWaitingRequest(c, async () => {
-    const ended = await waitForCall(services, await beginning(), exactLog);
+    const ended = await waitForEnd(c, await beginning(), exactLog);
     const answer = transcription(services, call, target, options, ended);
     return typeof answer === "string" ? plainText(answer) : openAiJson(answer);
   });

@@ -73,7 +73,7 @@ export function messageAnswer(
   const failure = failureOf(prediction, timeLimit(services, "plain"));
   if (failure) throw failure;
   const head = headOf(prediction.id, request);
-  return translateOrFail(() => messageOf(head, outputs, prediction.metrics));
+  return translateOrFail(() => messageOf(head, outputs, prediction.metrics, prediction.cost));
 }
 
 /**

@@ -42,10 +42,10 @@ export function wholeAnswer<Choice extends { index: number }, Piece>(
 ): object {
   const failure = failureOf(prediction, timeLimit(services, "plain"));
   if (failure) throw failure;
-  const { id, created_at, metrics } = prediction;
+  const { id, created_at, metrics, cost } = prediction;
   const head = { id: idOf(id), created: unixSeconds(created_at), model: request.model };
   const limit = limitOf(request);
-  return translateOrFail(() => wholeOf(format, { ...head, limit }, outputs, metrics));
+  return translateOrFail(() => wholeOf(format, { ...head, limit }, outputs, metrics, cost));
 }
 
 /**

@@ -23,9 +23,9 @@ import {
   beginCall,
   type Call,
   contentOf,
+  type EndedCall,
   readerOf,
   timeLimit,
-  waitForCall,
 } from "./calls.ts";
 import { withContext } from "./context.ts";
 import { type BegunUpdate, beginUpdate } from "./conversation-updates.ts";
@@ -220,9 +220,13 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
  * Returns the resource at its end. A failed response is returned too, unless the request caused the failure.
  * @throws OpenAiProblem for a request that the container refuses; timeout
  */
-export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
+export async function endedResponse(
+  services: Services,
+  begun: BegunResponse,
+  ended: Promise<EndedCall>,
+): Promise<object> {
   try {
-    const { prediction, outputs } = await waitForCall(services, begun, exactLog);
+    const { prediction, outputs } = await ended;
     const failure = requestFailure(failureOf(prediction, timeLimit(services, "plain")));
     if (failure) throw failure;
     return responseOf(headFor(begun), { ...prediction, output: outputs });

@@ -11,7 +11,7 @@ import {
   typeOfSound,
   wavPart,
 } from "../../domain/openai/speech.ts";
-import { TranslationFailed } from "../../domain/openai/translation.ts";
+import { costIn, TranslationFailed } from "../../domain/openai/translation.ts";
 import { invalidParameter } from "../../errors/openai.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { EVENT_STREAM, HEARTBEAT } from "../../lib/sse.ts";
@@ -107,7 +107,13 @@ const EVENTS: Form = {
     const event =
       sound.kind === "bytes"
         ? { type: "speech.audio.delta", audio: toBase64(sound.bytes) }
-        : { type: "speech.audio.done", usage: sound.usage ?? usageOf(sound.prediction) };
+        : {
+            type: "speech.audio.done",
+            usage: {
+              ...(sound.usage ?? usageOf(sound.prediction)),
+              ...costIn(sound.prediction.cost),
+            },
+          };
     return encoder.encode(eventText(exactText(event)));
   },
   fail: (error) => eventText(exactText({ error: brokenStream(error).error })),

@@ -83,7 +83,7 @@ describe("a server that speaks", () => {
       { type: "speech.audio.delta", audio: btoa("c") },
       {
         type: "speech.audio.done",
-        usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+        usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5, cost: 0 },
       },
     ]);
   });
@@ -203,7 +203,7 @@ describe("a transcription", () => {
       {
         type: "transcript.text.done",
         text: "Go on",
-        usage: { type: "tokens", input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+        usage: { type: "tokens", input_tokens: 3, output_tokens: 2, total_tokens: 5, cost: 0 },
       },
     ]);
   });
