@@ -1,5 +1,6 @@
 /** State of the playground, and the address that leads back to it. */
 
+import type { Figures } from "../../domain/predictions/estimate.ts";
 import { versionIdOf } from "../../domain/replicate/versions.ts";
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
@@ -37,6 +38,7 @@ export interface PlaygroundState {
   /** Whether the version of the example is gone. */
   isVersionGone?: boolean;
   runs: RecentRun[];
+  figures: Figures | undefined;
   tab: Tab;
 }
 

@@ -9,6 +9,7 @@ import { Form } from "../ui/layout.tsx";
 import { modelAddress } from "../ui/model-header.tsx";
 import { addressIn, type PlaygroundState } from "./address.ts";
 import { controlName, JSON_FIELD } from "./control-names.ts";
+import { EstimateLine } from "./estimate.tsx";
 
 /** The form whose submission leads a visitor to log in. */
 export const SIGN_IN_FORM = "sign-in-to-run";
@@ -67,6 +68,7 @@ export function InputForm({
           <a href={modelAddress(model)}>Reset</a>
         </span>
       </div>
+      <EstimateLine figures={play.figures} />
     </Form>
   );
 }

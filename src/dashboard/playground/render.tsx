@@ -1,12 +1,15 @@
 /** Renders the playground for a model and version. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { figuresOf } from "../../domain/predictions/estimate.ts";
 import { schemaShape } from "../../domain/schemas/json-schema-shape.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { exampleChoices } from "../../services/models/examples.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
+import { ownRuns } from "../../services/runners/prediction-estimate.ts";
+import { withTimeout } from "../../services/with-timeout.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { PageContext } from "../context.ts";
@@ -16,6 +19,9 @@ import { Playground } from "./page.tsx";
 import { ownView, type View } from "./views.ts";
 
 const MAX_LISTED = 50;
+
+/** How long the page waits for the account's runs. */
+const OWN_MS = 500;
 
 const SCRIPTS: Record<View, string> = {
   form: "playground",
@@ -62,21 +68,22 @@ export async function findVersion(
  * waits for these reads and for its example at the same time.
  */
 export function beginReads(c: PageContext, model: DetailedModelRow, version: VersionRow) {
-  const { services, origin } = c.var;
+  const { services, origin, viewer } = c.var;
   const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
   const reads = {
     versions: listVersions(services, model, request),
     examples: exampleChoices(services, model.id, origin),
     estimate: readModelEstimate(c, model, version),
+    own: viewer ? withTimeout(ownRuns(services, viewer.caller, version), "an account", OWN_MS) : [],
   };
   // A page that fails before it awaits the reads has an error of its own.
-  for (const read of Object.values(reads)) read.catch(() => {});
+  for (const read of Object.values(reads)) Promise.resolve(read).catch(() => {});
   return reads;
 }
 
 export type RenderedState = Omit<
   PlaygroundState,
-  "versions" | "shape" | "view" | "runs" | "examples"
+  "versions" | "shape" | "view" | "runs" | "examples" | "figures"
 > & {
   /** `own` is the version's own view where it has one besides the form. */
   wanted: "own" | "form";
@@ -93,21 +100,24 @@ export async function renderPlayground(
   const reads = begun ?? beginReads(c, model, version);
   const view: View = (viewer && wanted === "own" && ownView(version)) || "form";
   const content = async () => {
-    const [page, runs, examples] = await Promise.all([
+    const [page, runs, examples, { runEstimate, priced }, own] = await Promise.all([
       reads.versions,
       // Client code reads those of a chat when it is there.
       view === "chat" || !viewer
         ? []
         : recentRuns(services, viewer.caller, referenceOf(model), version, c.req.url),
       reads.examples,
+      reads.estimate,
+      reads.own,
     ]);
+    const figures = own && figuresOf(own, runEstimate, priced);
     const numbers = page.items.map(({ number }) => number);
     const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
     // Schemas that the form cannot use are still valid to publish.
     const shape = schemaShape.safeParse(versionSchema(version.schemas, "input")).data;
     return (
       <Playground
-        play={{ ...play, versions, runs, examples, shape, view }}
+        play={{ ...play, versions, runs, examples, shape, view, figures }}
         viewer={viewer}
         origin={origin}
       />

@@ -6,6 +6,7 @@ import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Estimate } from "../../protocol/estimate.ts";
 import { amountText } from "../../protocol/money.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import { checkRetention, requirePriority } from "../predictions/create-prediction.ts";
@@ -60,7 +61,7 @@ const OWN_RUNS = 50;
 export async function ownRuns(
   services: Services,
   caller: Caller,
-  { model_id, number }: { model_id: string; number: number },
+  { model_id, number }: Pick<VersionRow, "model_id" | "number">,
 ): Promise<PastRun[]> {
   const account = await findAccount(services, caller.user_id);
   return (await account?.succeededRuns(model_id, number, OWN_RUNS)) ?? [];

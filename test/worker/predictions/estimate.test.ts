@@ -4,9 +4,11 @@ import type { Estimate } from "../../../src/protocol/estimate.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import type { Client } from "../support/client.ts";
+import { newDashboardUser } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
 import { accountOf, rowOf } from "../support/objects.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
+import { Visitor } from "../support/visitor.ts";
 import { newClient, newUser, newWorld, operator, type World } from "../support/world.ts";
 
 beforeEach(stopClock);
@@ -115,6 +117,26 @@ describe("an estimate", () => {
     expect((await estimateOf(await world.stranger(), world.model)).runs).toBe(0);
   });
 });
+
+test("the playground shows the estimate beside Run, from one's own runs where they are enough", async () => {
+  const { client, visitor } = await newDashboardUser();
+  const world = await newWorld({ visibility: "public" });
+  await setPrice(world);
+  const shown = async (by = visitor) => {
+    const { html } = await by.look(`/models/${world.model}?view=form`);
+    return /<p[^>]*data-estimate.*?<\/p>/s.exec(html)?.[0].replaceAll(/<[^>]+>/g, "");
+  };
+  expect(await shown()).toBeUndefined();
+  await runs(
+    { ...world, waiting: (input) => created(client, world.model, input) },
+    [1, 2, 3, 4, 5],
+  );
+  expect(await shown()).toBe("~$0.003, ~3.0 s (8 of 10 runs: $0.001–$0.005, 1.0 s–5.0 s)");
+  expect(await shown(new Visitor())).toBeUndefined();
+});
+
+const created = async (by: Client, model: string, input = {}) =>
+  (await by.create({ model, input })).body.id;
 
 describe("an estimate is refused", () => {
   test("a body that a create would refuse is refused alike", async () => {

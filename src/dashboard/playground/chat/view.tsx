@@ -5,6 +5,7 @@ import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
 import { modelAddress, referenceOf } from "../../ui/model-header.tsx";
 import { type PlaygroundState, pinnedIdOf, pinnedOf, samplesOf, streamsText } from "../address.ts";
 import { Code } from "../code/view.tsx";
+import { EstimateLine } from "../estimate.tsx";
 import { ExampleChoices } from "../examples.tsx";
 import { Control } from "../input-form.tsx";
 import { RecentRuns } from "../recent-runs.tsx";
@@ -59,6 +60,7 @@ export function Chat({ play, user, origin }: Props) {
         note={play.note}
         withPictures={takesPictures(inputOf(version))}
       >
+        <EstimateLine figures={play.figures} />
         <ExampleChoices
           examples={play.examples}
           address={modelAddress(model)}
