@@ -13,6 +13,7 @@ import { responseHeaders, separateFilesOrigin } from "./middleware/response-head
 import { deviceLoginRoutes } from "./routes/accounts/device-login.ts";
 import { exportRoutes } from "./routes/accounts/export.ts";
 import { organizationRoutes } from "./routes/accounts/organizations.ts";
+import { usageRoutes } from "./routes/accounts/usage.ts";
 import { avatarRoutes, userRoutes } from "./routes/accounts/users.ts";
 import { messageRoutes } from "./routes/anthropic/messages.ts";
 import { anthropicModelRoutes } from "./routes/anthropic/models.ts";
@@ -124,6 +125,7 @@ api.route("/v1", webhookEndpointRoutes);
 api.route("/v1", uploadRoutes);
 api.route("/v1", fileRoutes);
 api.route("/v1", exportRoutes);
+api.route("/v1", usageRoutes);
 api.route("/v1", userRoutes);
 api.route("/v1", organizationRoutes);
 api.route("/v1", catalogueRoutes);

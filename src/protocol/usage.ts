@@ -30,3 +30,72 @@ export const usageSums = {
   images: z.int().meta({ example: 0 }),
   cost: decimalAmount,
 };
+
+const groupNames = <Name extends string>(names: readonly Name[]) =>
+  z
+    .string()
+    .regex(
+      new RegExp(`^(?:${names.join("|")})(?:,(?:${names.join("|")})){0,${names.length - 1}}$`),
+      `Input should be one or several of ${names.join(", ")}, with commas between them`,
+    );
+
+const day = z.iso.date();
+
+const usageFilter = {
+  from: day.optional().meta({
+    description: "First day (UTC). Default: the first of this month",
+    example: "2026-11-01",
+  }),
+  to: day.optional().meta({ description: "Last day (UTC). Default: today", example: "2026-11-30" }),
+  format: z.enum(["json", "csv"]).optional().meta({
+    description: "`csv` for a CSV file, as with `Accept: text/csv`",
+  }),
+};
+
+export const usageQuery = z.strictObject({
+  group_by: groupNames(USAGE_GROUPS).default("model").meta({
+    description:
+      "`day`, `month`, `model`, `version`, `member`, `token` or `hardware`, or several with commas between them",
+    example: "day,model",
+  }),
+  ...usageFilter,
+});
+
+export type UsageQuery = Omit<z.infer<typeof usageQuery>, "format">;
+
+const usageTotals = { currency: z.string().meta({ example: "USD" }), total: z.object(usageSums) };
+
+export const groupedUsage = z
+  .object({
+    from: day.meta({ example: "2026-11-01" }),
+    to: day.meta({ example: "2026-11-30" }),
+    group_by: z.array(z.enum(USAGE_GROUPS)),
+    ...usageTotals,
+    groups: z
+      .array(
+        z.object({
+          day: day.optional().meta({ example: "2026-11-21" }),
+          month: z.string().optional().meta({ example: "2026-11" }),
+          model_id: z.string().optional(),
+          model: z.string().optional().meta({ description: "Its latest `owner/name`" }),
+          version_number: z.int().optional(),
+          member_id: z.string().nullable().optional(),
+          member: z.string().nullable().optional().meta({
+            description:
+              "The latest username of the member, or the name of the service token. Null in a person's own account",
+          }),
+          token_id: z.string().nullable().optional(),
+          token: z.string().nullable().optional().meta({
+            description: "The latest name of the token. Null for the dashboard",
+          }),
+          hardware: z.string().optional(),
+          ...usageSums,
+        }),
+      )
+      .meta({
+        description:
+          "A row for each group that has predictions, with the fields of what it is grouped by. By time first, then the dearest first",
+      }),
+  })
+  .meta({ id: "Usage" });
+export type Usage = z.infer<typeof groupedUsage>;

@@ -116,20 +116,20 @@ export function usageReport(
   const others = rows.some(({ model_id }) => model_id === "");
   const ids = [...named.map(({ model_id }) => model_id), ...(others ? [""] : [])];
   const byDay = Map.groupBy(rows, ({ day }) => day);
-  const of = (id: string, all: UsageRow[] = []) => sum(all.filter((row) => row.model_id === id));
+  const of = (id: string, all: UsageRow[] = []) => sumUsage(all.filter((row) => row.model_id === id));
   return {
     days: days.map((day) => ({
       day,
-      ...sum(byDay.get(day) ?? []),
+      ...sumUsage(byDay.get(day) ?? []),
       models: ids.map((id) => of(id, byDay.get(day))),
     })),
     models: ids.map((id, n) => ({ model: named[n]?.model, ...of(id, rows) })),
-    total: sum(rows),
+    total: sumUsage(rows),
     trimmed_to,
   };
 }
 
-const sum = (counts: UsageCount[]): UsageCount => ({
+export const sumUsage = (counts: UsageCount[]): UsageCount => ({
   predictions: total(counts, "predictions"),
   failed: total(counts, "failed"),
   execution_ms: total(counts, "execution_ms"),

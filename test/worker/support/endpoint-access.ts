@@ -139,6 +139,7 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   "GET /v1/audit_events/verify": own(["read"], WHOLE_ACCOUNT),
   "GET /v1/audit_events/export": own(["read"], WHOLE_ACCOUNT),
   "GET /v1/user/usage": own(["read"], WHOLE_ACCOUNT),
+  "GET /v1/usage": own(["read"], WHOLE_ACCOUNT),
   "GET /v1/user/models": own(["read"], ALL_THEIRS),
   "PATCH /v1/user": { ...own(["write"], WHOLE_ACCOUNT), body: () => ({}) },
   "POST /v1/models": { ...own(["write"], WHOLE_ACCOUNT), body: () => ({ name: unique("model") }) },

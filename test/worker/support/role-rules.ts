@@ -22,7 +22,7 @@ const ROLE_RULES: RoleRule[] = [
   },
   { endpoints: /collaborators/, least: "admin", refused: 403 },
   {
-    endpoints: /webhook-endpoints|\/usage$|\/variables|^POST \/v1\/models$/,
+    endpoints: /webhook-endpoints|user\/usage$|\/variables|^POST \/v1\/models$/,
     ...{ least: "developer", refused: 403 },
   },
   { endpoints: /^POST \/v1\/(?:user\/)?organizations$/, least: null, refused: 403 },
