@@ -21,7 +21,7 @@ const RUN: Record<string, string> = {
   js: "node --import ./strict-fetch.mjs",
   python: "python3",
 };
-const SHOWN = ["dockerfile", "json", "text", "sql", "toml", "yaml"];
+const SHOWN = ["dockerfile", "html", "json", "text", "sql", "toml", "yaml"];
 
 interface Block {
   language: string;

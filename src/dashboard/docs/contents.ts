@@ -18,6 +18,7 @@ const USING: Entry[] = [
   ["openai", "OpenAI clients"],
   ["anthropic", "Anthropic clients"],
   ["replicate", "Coming from Replicate"],
+  ["web-pages", "Call from a web page"],
   ["files", "Files"],
   ["webhooks", "Webhooks"],
   ["publishing", "Publishing models"],
