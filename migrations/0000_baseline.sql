@@ -4,6 +4,13 @@ CREATE TABLE `account_bytes` (
 	`bytes_before` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `budgeted` (
+	`account_id` text NOT NULL,
+	`subject` text NOT NULL,
+	PRIMARY KEY(`account_id`, `subject`),
+	FOREIGN KEY (`account_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `device_logins` (
 	`hash` text PRIMARY KEY NOT NULL,
 	`user_code` text NOT NULL,

@@ -10,6 +10,7 @@ import { issueOf, type OpenAiProblem, retryHeader } from "./openai.ts";
 /** The convention's error types by status; other statuses have the type of all client or server errors. */
 const TYPES: Record<number, AnthropicErrorType> = {
   401: "authentication_error",
+  402: "billing_error",
   403: "permission_error",
   404: "not_found_error",
   408: "timeout_error",

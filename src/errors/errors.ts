@@ -18,6 +18,7 @@ import {
   openAiProblem,
   openAiResponse,
   openAiValidationResponse,
+  quotaProblem,
 } from "./openai.ts";
 import {
   bearerChallenge,
@@ -32,6 +33,7 @@ import { isReplicateRequest, replicateValidationResponse } from "./replicate.ts"
 const PROBLEMS = {
   bad_request: [400, "Bad request"],
   unauthenticated: [401, "Authentication required"],
+  budget_exhausted: [402, "Budget exhausted"],
   forbidden: [403, "Not allowed"],
   not_found: [404, "Not found"],
   method_not_allowed: [405, "Method not allowed"],
@@ -77,13 +79,18 @@ export const notFound = (what: string, next = "") =>
 
 function problemResponse(code: ProblemCode, detail: string, c: Context): Response {
   const [status] = PROBLEMS[code];
-  if (conventionOf(c)) return conventionResponse(openAiProblem(status, detail), c);
+  if (conventionOf(c)) return conventionResponse(conventionProblem(code, detail, c), c);
   if (isRegistryRequest(c)) return registryResponse(registryProblem(status, detail));
   return Response.json(problemBody(code, detail, c), {
     status,
     headers: { "content-type": "application/problem+json" },
   });
 }
+
+const conventionProblem = (code: ProblemCode, detail: string, c: Context): OpenAiProblem =>
+  code === "budget_exhausted"
+    ? quotaProblem(conventionOf(c) === "vendorb" ? 402 : 429, detail)
+    : openAiProblem(PROBLEMS[code][0], detail);
 
 function problemBody(code: ProblemCode, detail: string, c: Context): Problem {
   const [status, title] = PROBLEMS[code];
@@ -95,7 +102,7 @@ function problemBody(code: ProblemCode, detail: string, c: Context): Problem {
  * real event.
  */
 export function problemEvent({ code, message }: ProblemError, c: Context): string {
-  const problem = openAiProblem(PROBLEMS[code][0], message);
+  const problem = conventionProblem(code, message, c);
   switch (conventionOf(c)) {
     case "vendora":
       return `data: ${JSON.stringify({ error: problem.error })}\n\n`;

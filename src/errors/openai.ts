@@ -76,6 +76,14 @@ export const openAiProblem = (status: ContentfulStatusCode, message: string) =>
     status === 409 ? false : undefined,
   );
 
+/** Returns the problem of an exhausted budget as clients know it. They would retry a 429. */
+export const quotaProblem = (status: 402 | 429, message: string) =>
+  new OpenAiProblem(
+    status,
+    { message, type: "insufficient_quota", code: "insufficient_quota" },
+    false,
+  );
+
 /**
  * Returns both formats in one body: the `detail` of every 422 of this API, and the `error` that these clients
  * show.

@@ -138,6 +138,11 @@ export const tags = [
     description: "Accounts that several people share, each with a role.",
   },
   {
+    name: "Budgets",
+    description:
+      "Limits of what an account, a member of an organization or an access token spends in a day, a week, a month or in total.",
+  },
+  {
     name: "Audit log",
     description: "Who changed what in your account, and what operators looked up.",
   },

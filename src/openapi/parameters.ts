@@ -18,6 +18,7 @@ const DESCRIPTIONS: Record<string, string> = {
   upload_id: "ID of the upload",
   username: "Username",
   organization: "Username of the organization",
+  budget_id: "ID of the budget",
   invitation_id: "ID of the invitation",
   version_number: "Version number",
 };

@@ -116,6 +116,7 @@ export type AnthropicModelsQuery = z.infer<typeof anthropicModelsQuery>;
 const anthropicErrorType = z.enum([
   "invalid_request_error",
   "authentication_error",
+  "billing_error",
   "permission_error",
   "not_found_error",
   "conflict_error",

@@ -1,5 +1,6 @@
 /** Backups in the operator's API. */
 import { z } from "zod";
+import { BUDGET_LEVELS, BUDGET_WINDOWS } from "./budget.ts";
 import { integerText, orNull, timestamp, uuid } from "./common.ts";
 import { taskStatus } from "./prediction.ts";
 
@@ -148,6 +149,21 @@ export const predictionRow = z.strictObject({
 });
 export type StoredPrediction = z.infer<typeof predictionRow>;
 
+export const budgetRow = z.strictObject({
+  id: z.string(),
+  subject: z.string(),
+  unit: z.enum(["amount", "runs"]),
+  most: z.number(),
+  window: z.enum(BUDGET_WINDOWS),
+  kind: z.enum(["hard", "alert"]),
+  level: z.enum(BUDGET_LEVELS),
+  alert_at: z.number(),
+  created_at: z.number(),
+  updated_at: z.number(),
+  window_start: z.number(),
+  spent: z.number(),
+});
+
 /** The values that the object stores by name. */
 export const accountFacts = z.strictObject({
   /** The id up to which history was deleted, and the id up to which it was deleted because it was full. */
@@ -162,6 +178,7 @@ export const accountPage = z.strictObject({
   facts: accountFacts,
   usage: z.array(usageRow),
   counts: z.array(countRow),
+  budgets: z.array(budgetRow),
   predictions: z.array(predictionRow),
 });
 export type AccountPage = z.infer<typeof accountPage>;

@@ -18,6 +18,7 @@ export const WRITE_ROWS = {
   putPart: 1,
   updateOwnUser: 500,
   changeWebhookEndpoint: 50,
+  changeBudget: 10,
   /** Any request that changes an organization, its members, invitations or tokens. */
   changeOrganization: 100,
   /** Any request that changes the image registry. */

@@ -1,6 +1,6 @@
 /** The progress of a backup, and of a restore. */
 
-import { countRow, predictionRow, usageRow } from "../../protocol/backup.ts";
+import { budgetRow, countRow, predictionRow, usageRow } from "../../protocol/backup.ts";
 import type { Key } from "../cursor.ts";
 
 /** The position in an account's object: up to this row of one of its tables. */
@@ -46,6 +46,7 @@ export const ACCOUNT_TABLES = {
     columns: Object.keys(usageRow.shape),
   },
   counts: { key: ["model_id"], columns: Object.keys(countRow.shape) },
+  budgets: { key: ["id"], columns: Object.keys(budgetRow.shape) },
   predictions: { key: ["id"], columns: Object.keys(predictionRow.shape) },
 };
 
@@ -54,5 +55,6 @@ export type AccountTable = keyof typeof ACCOUNT_TABLES;
 export const ACCOUNT_TABLE_NAMES = [
   "usage",
   "counts",
+  "budgets",
   "predictions",
 ] as const satisfies AccountTable[];

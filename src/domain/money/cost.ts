@@ -100,22 +100,24 @@ interface Ended {
   /** Null if the model has not begun, or its runner has not said how long it ran. */
   execution_seconds: number | null;
   metrics: Metrics | null;
+  /** The most that the run may cost. Null or absent: no budget limits it. */
+  reserved?: number | null;
 }
 
 /** Something to pay. Without a price, it is free. */
 type Charge = [type: PartType, quantity: number, price: number | null | undefined];
 
-/** Errors of the service cost nothing. */
+/** Errors of the service cost nothing, and nothing costs more than what is reserved for it. */
 export function costOf(
   priced: Priced,
-  { error, billable, execution_seconds, metrics }: Ended,
+  { error, billable, execution_seconds, metrics, reserved }: Ended,
 ): RunCost {
   if (error?.source === "internal" || billable === null) return { amount: 0, parts: [] };
   const { price_per_hour, charges_setup, prices = {} } = priced;
   const { per_second, per_million_input_tokens: input } = prices;
   const used = quantitiesOf(metrics);
   const hasBegun = execution_seconds !== null || billable.run_ms > 0;
-  return sumOf([
+  const charges: Charge[] = [
     ["run", hasBegun ? 1 : 0, prices.per_run],
     per_second === undefined
       ? ["time", billable.run_ms, price_per_hour]
@@ -126,14 +128,15 @@ export function costOf(
     ["output_tokens", used.output, prices.per_million_output_tokens],
     ["images", used.images, prices.per_image],
     ["audio", used.audio_ms, prices.per_audio_second],
-  ]);
+  ];
+  return sumOf(charges, reserved ?? MAX_AMOUNT);
 }
 
 /**
  * Adds charges up exactly, and rounds the sum once. Each part has what it adds to the sum, so that the parts add up
  * to the amount.
  */
-function sumOf(charges: Charge[]): RunCost {
+function sumOf(charges: Charge[], most: number): RunCost {
   let exact = 0n;
   let amount = 0;
   const parts = charges.flatMap(([type, quantity, price]): CostPart[] => {
@@ -141,7 +144,7 @@ function sumOf(charges: Charge[]): RunCost {
     const { scale, per } = TYPES[type];
     exact += BigInt(quantity) * BigInt(price) * (COMMON / BigInt(scale * per));
     const before = amount;
-    amount = Math.min(Number((exact + COMMON / 2n) / COMMON), MAX_AMOUNT);
+    amount = Math.min(Number((exact + COMMON / 2n) / COMMON), most);
     return [[type, quantity, price, amount - before]];
   });
   return { amount, parts };

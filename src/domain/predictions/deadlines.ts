@@ -1,7 +1,9 @@
 /** The deadlines of a prediction, computed from its state. The alarm of its object is the earliest. */
 import { TOKEN_MS } from "../accounts/access.ts";
+import { EXTENSION_MS, usedUpAfter } from "../money/reservation.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PredictionLife } from "./life.ts";
+import type { PredictionSpec, PredictionState } from "./state.ts";
 
 export interface Patience {
   /** Time since the runner was last heard, after which its lease is lost. */
@@ -39,6 +41,8 @@ export type Deadline =
   | { kind: "token"; at: number }
   | { kind: "setup"; at: number }
   | { kind: "run"; at: number }
+  | { kind: "extension"; at: number }
+  | { kind: "budget"; at: number }
   | { kind: "cancel"; at: number }
   | { kind: "webhooks"; at: number }
   | { kind: "retention"; at: number }
@@ -117,7 +121,26 @@ function ownDeadlines(
       ? { kind: "setup", at: startedAt + spec.setup_timeout_seconds * 1000 }
       : { kind: "run", at: attempt.ready_at + spec.timeout_seconds * 1000 },
   );
+  const paidFrom = spec.charges_setup ? startedAt : attempt.ready_at;
+  if (paidFrom !== null) all.push(...budgetDeadlines(spec, state, paidFrom));
   return all;
+}
+
+/** How long after a request for an extension that the account has not answered it is made again. */
+const ASK_AGAIN_MS = 1_000;
+
+/** When a run needs an extension of its reservation, and when it has used it up. */
+function budgetDeadlines(
+  spec: PredictionSpec,
+  { reserved, extension_asked_at, extension_refused }: PredictionState,
+  paidFrom: number,
+): Deadline[] {
+  if (reserved === null || !spec.reservation || reserved >= spec.reservation.most) return [];
+  const usedUpAt = Math.floor(paidFrom + usedUpAfter(spec, reserved));
+  const used: Deadline = { kind: "budget", at: usedUpAt };
+  if (extension_refused) return [used];
+  const at = Math.max(usedUpAt - EXTENSION_MS, (extension_asked_at ?? 0) + ASK_AGAIN_MS);
+  return [used, { kind: "extension", at }];
 }
 
 const connectBy = ({ opened_at }: Attempt, { connect_seconds }: Patience) =>

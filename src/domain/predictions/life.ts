@@ -141,6 +141,24 @@ export class PredictionLife {
     this.#wait(now, this.#state.waiting_since);
   }
 
+  /** Limits what the prediction may cost. */
+  reserve(amount: number | null): void {
+    this.#state.reserved = amount;
+  }
+
+  /**
+   * Notes the answer to a request for an extension.
+   * @param total what is reserved now; undefined: the account has not answered, and is asked again
+   */
+  extend(total: number | undefined, now: number): void {
+    if (this.terminal) return;
+    const { reserved } = this.#state;
+    this.#state.extension_asked_at = total === undefined ? now : null;
+    if (total === undefined) return;
+    this.#state.extension_refused = reserved !== null && total <= reserved;
+    this.#state.reserved = total;
+  }
+
   recordDispatch(now: number): void {
     this.#state.dispatches += 1;
     this.#state.dispatched_at = now;

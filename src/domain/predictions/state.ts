@@ -1,4 +1,5 @@
 /** The stored data of a prediction object: the request, and the state so far. */
+
 import type { Finish } from "../../protocol/channel.ts";
 import type { Priority } from "../../protocol/common.ts";
 import type { Egress } from "../../protocol/egress.ts";
@@ -18,6 +19,7 @@ import type {
 import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
 import type { JobWeight, WeightFile } from "../../protocol/weights.ts";
 import { type BillableTime, type CostPart, presentCost } from "../money/cost.ts";
+import type { Reservation } from "../money/reservation.ts";
 import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
 
 export interface StoredWebhook extends Webhook {
@@ -105,6 +107,8 @@ export interface PredictionSpec {
   /** Whether the caller's disconnecting cancels it: an OpenAI call without an Idempotency-Key. */
   cancel_on_disconnect: boolean;
   claim: Claim | null;
+  /** What the account is asked to reserve; null: no budget applies. */
+  reservation: Reservation | null;
   /** Whether the row is written only when the prediction lasts or has ended. */
   row_held: boolean;
   /** 1; 2 when the first object died before it began. Rows of a later object replace those of the first. */
@@ -135,6 +139,11 @@ export interface PredictionState extends AttemptsState {
   /** Billionths of the currency unit; null until the end. */
   readonly cost: number | null;
   readonly cost_parts: readonly CostPart[];
+  /** What is reserved of hard budgets, the most that the prediction may cost; null: nothing limits it. */
+  readonly reserved: number | null;
+  /** When an extension was last requested, if it was not granted. */
+  readonly extension_asked_at: number | null;
+  readonly extension_refused: boolean;
   readonly error: PredictionError | null;
   readonly metrics: Metrics | null;
   /** Size of the image, if the runner was asked for it and reported it. */
@@ -186,6 +195,9 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   billable: null,
   cost: null,
   cost_parts: [],
+  reserved: null,
+  extension_asked_at: null,
+  extension_refused: false,
   image_bytes: null,
   error: null,
   metrics: null,
@@ -228,16 +240,23 @@ export function presentPrediction(spec: PredictionSpec, state: PredictionState):
 /** How long a run counts as short: nearly all end within this if a machine runs 32 at a time. */
 export const SHORT_RUN_MS = 250;
 
+/** Whether the account must agree before the job is offered: it claims a key, or reserves an amount. */
+export const isAdmitted = ({ claim, reservation }: Pick<PredictionSpec, "claim" | "reservation">) =>
+  claim !== null || reservation !== null;
+
 /**
  * Whether the row may be held back. It may not when anybody else may look for it (by a stream, a webhook, a
  * repeated Idempotency-Key), nor when the input is in R2, where only the row says what to delete.
  */
 export const holdsRow = (
   waits: boolean,
-  spec: Pick<PredictionSpec, "id" | "webhook" | "endpoints" | "stored_input" | "files" | "claim">,
+  spec: Pick<
+    PredictionSpec,
+    "id" | "webhook" | "endpoints" | "stored_input" | "files" | "claim" | "reservation"
+  >,
 ): boolean =>
   waits &&
   spec.webhook === null &&
   spec.endpoints.length === 0 &&
   !hasStoredInput(spec) &&
-  spec.claim === null;
+  !isAdmitted(spec);

@@ -11,9 +11,11 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
+import type { BudgetRow, BudgetState } from "../../domain/money/budget.ts";
+import { type Reservation, reservedAmount } from "../../domain/money/reservation.ts";
 import type { PastRun } from "../../domain/predictions/estimate.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
-import type { Claim } from "../../domain/predictions/state.ts";
+import { type Claim, isTerminal } from "../../domain/predictions/state.ts";
 import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { timeOfId } from "../../lib/hex.ts";
@@ -22,6 +24,7 @@ import type { AccountPage } from "../../protocol/backup.ts";
 import type { Keyset } from "../../storage/keyset.ts";
 import type {
   AccountCopy,
+  Admission,
   KeyHolder,
   ListedDelivery,
   ListedPredictions,
@@ -34,7 +37,9 @@ import { Conversations } from "./conversations.ts";
 import { Counters, Writes } from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
 import { KEY_MS, Keys } from "./keys.ts";
+import { Ledger } from "./ledger.ts";
 import {
+  costsOf,
   findPrediction,
   listPredictions,
   selectOldest,
@@ -66,9 +71,8 @@ export class AccountObject extends DurableObject<Bindings> {
     },
   );
   readonly #files = new StoredFiles(this.ctx.storage.sql, this.env.DB);
-  readonly #rows = new PredictionRows(this.ctx.storage.sql, this.#files, (endedAt) =>
-    this.#counters.usageDay(endedAt),
-  );
+  readonly #ledger: Ledger;
+  readonly #rows: PredictionRows;
   readonly #keys = new Keys(this.ctx.storage.sql, this.env, (id, objectId) =>
     this.discard(id, objectId),
   );
@@ -82,7 +86,12 @@ export class AccountObject extends DurableObject<Bindings> {
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
-    createTables(ctx.storage.sql);
+    const { sql } = ctx.storage;
+    createTables(sql);
+    this.#ledger = new Ledger(sql, Date.now());
+    this.#rows = new PredictionRows(sql, this.#files, this.#ledger, (endedAt) =>
+      this.#counters.usageDay(endedAt),
+    );
     this.#upkeep = new Upkeep(
       env,
       this.#db,
@@ -106,7 +115,9 @@ export class AccountObject extends DurableObject<Bindings> {
   }
 
   #put(update: PredictionUpdate): boolean {
-    if (this.#closed) return false;
+    // What is under way when the account is deleted still counts: its end is written over its row.
+    const isEnd = isTerminal(update.status) && findPrediction(this.#db, update.id) !== undefined;
+    if (this.#closed && !isEnd) return false;
     if (this.#userId === "") this.#remember("user_id", update.user_id);
     const result = this.#rows.put(update, (id) => id <= this.#historyEnd);
     if (result === "gone") return false;
@@ -118,17 +129,68 @@ export class AccountObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Claims an Idempotency-Key and writes the first row, in one step.
-   * @returns the key's holder, if it is another prediction; otherwise what `put` does
+   * Claims an Idempotency-Key, reserves what the prediction may cost, and writes the first row, in one step.
+   * @param reservation null: no budget applies, as far as the caller knows
    */
-  async claim(claim: Claim, update: PredictionUpdate): Promise<KeyHolder | boolean> {
-    const now = Date.now();
-    do {
-      const holder = await this.#keys.holder(claim, update.object_id);
-      if (holder) return holder;
-    } while (!this.#keys.claim(claim, update, now));
-    this.#arm(now + KEY_MS + HOUR_MS);
-    return this.#put(update);
+  async admit(
+    claim: Claim | null,
+    reservation: Reservation | null,
+    update: PredictionUpdate,
+  ): Promise<Admission> {
+    for (;;) {
+      const holder = claim && (await this.#keys.holder(claim, update.object_id));
+      if (holder) return { taken: holder };
+      if (this.#closed) return "unavailable";
+      const now = Date.now();
+      const reserved = this.#reserve(reservation, update, now);
+      if ("refused" in reserved) return reserved;
+      if (claim && !this.#keys.claim(claim, update, now)) {
+        this.#ledger.release(update.id, update.object_id);
+        continue;
+      }
+      if (claim) this.#arm(now + KEY_MS + HOUR_MS);
+      if (this.#put(update)) return reserved;
+      this.#ledger.release(update.id, update.object_id);
+      return "unavailable";
+    }
+  }
+
+  #reserve(
+    reservation: Reservation | null,
+    update: PredictionUpdate,
+    now: number,
+  ): Exclude<Admission, string | { taken: KeyHolder }> {
+    if (!reservation) return { reserved: null };
+    const { id, object_id, token_id, maker, client_id, model_id, version_number } = update;
+    if (reservation.client) this.#ledger.addClient(reservation.client, now);
+    const { max_running } = reservation;
+    const amount = reservedAmount(reservation, costsOf(this.#db, model_id, version_number));
+    const spender = { token_id, maker, client_id };
+    const request = { id, object_id, ...spender, amount, max_running };
+    const result = this.#ledger.reserve(request, now);
+    return "reserved" in result ? result : { refused: result };
+  }
+
+  /**
+   * Raises the reservation of a prediction.
+   * @returns what is reserved then; undefined: the prediction has no reservation
+   */
+  extend(id: string, objectId: string, total: number): number | undefined {
+    return this.#ledger.extend(id, objectId, total, Date.now());
+  }
+
+  // ---- budgets
+
+  budgets(): BudgetState[] {
+    return this.#ledger.list(Date.now());
+  }
+
+  setBudget(row: BudgetRow): void {
+    this.#ledger.set(row, Date.now());
+  }
+
+  removeBudget(id: string): void {
+    this.#ledger.remove(id);
   }
 
   /** Returns the holder of a key; undefined when nobody has it. */
@@ -267,6 +329,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#remember("user_id", user_id);
     if (open_from !== undefined) this.#counters.openFrom(open_from);
     for (const row of writeRows(this.ctx.storage.sql, this.env, rows, at)) this.#rows.addUsage(row);
+    this.#ledger.load(Date.now());
     this.#arm(Date.now() + RETRY_MS);
   }
 

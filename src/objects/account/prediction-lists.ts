@@ -2,6 +2,7 @@
 import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
 import { mergeSorted } from "../../domain/cursor.ts";
+import { MAX_RUNS } from "../../domain/money/reservation.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import { ascends, type Keyset, range } from "../../storage/keyset.ts";
@@ -229,6 +230,25 @@ export const selectSucceeded = (
     .where(and(eq(last.version_number, versionNumber), eq(last.status, "succeeded")))
     .limit(limit);
 };
+
+/** The runs of the model that are looked at for those of a version. */
+const RECENT_RUNS = 200;
+
+/** What the account's last runs of a version have cost. */
+export function costsOf(db: AccountDatabase, modelId: string, version: number): number[] {
+  const recent = db
+    .select({ version_number: predictions.version_number, cost: predictions.cost })
+    .from(predictions)
+    .where(ofModel(modelId))
+    .orderBy(desc(predictions.id))
+    .limit(RECENT_RUNS)
+    .all();
+  return recent
+    .flatMap(({ version_number, cost }) =>
+      version_number === version && cost !== null ? [cost] : [],
+    )
+    .slice(0, MAX_RUNS);
+}
 
 export type OldRow = Pick<
   PredictionRow,

@@ -20,6 +20,7 @@ import {
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { AccountCopy } from "../stubs/account.ts";
 import { newPredictionId } from "../stubs/prediction.ts";
+import type { Ledger } from "./ledger.ts";
 import type { StoredFiles } from "./stored-files.ts";
 import { addUsage, type EndedRow } from "./usage.ts";
 
@@ -64,6 +65,8 @@ const UPDATE = `UPDATE predictions SET object_id = ?, status = ?, updated_at = ?
   waits_again = ?
   WHERE id = ?`;
 
+type Ended = EndedRow & Pick<PredictionUpdate, "id" | "created_at" | "client_id">;
+
 /** The error of a row whose prediction has never begun, and never will. */
 export const NEVER_BEGUN = JSON.stringify({
   source: "internal",
@@ -86,11 +89,18 @@ type Before = Pick<
 export class PredictionRows {
   readonly #sql: SqlStorage;
   readonly #files: StoredFiles;
+  readonly #ledger: Ledger;
   readonly #usageDay: (endedAt: number) => string;
 
-  constructor(sql: SqlStorage, files: StoredFiles, usageDay: (endedAt: number) => string) {
+  constructor(
+    sql: SqlStorage,
+    files: StoredFiles,
+    ledger: Ledger,
+    usageDay: (endedAt: number) => string,
+  ) {
     this.#sql = sql;
     this.#files = files;
+    this.#ledger = ledger;
     this.#usageDay = usageDay;
   }
 
@@ -104,7 +114,7 @@ export class PredictionRows {
     if (!before) {
       if (isGone(row.id)) return "gone";
       this.#sql.exec(INSERT, ...COLUMNS.map((name) => storedOf(row[name])));
-      if (isTerminal(row.status)) this.addUsage(row);
+      if (isTerminal(row.status)) this.#settle(row);
       return "added";
     }
     // The first of two objects with the same prediction has died before it began: its late rows have an
@@ -129,8 +139,8 @@ export class PredictionRows {
       );
       // The end that the first object reported was never stored.
       const isAnother = before.object_id !== row.object_id && isTerminal(before.status);
-      if (isAnother) this.addUsage({ ...row, ...before }, -1);
-      if (isTerminal(row.status) && (isAnother || !isTerminal(before.status))) this.addUsage(row);
+      if (isAnother) this.#takeBack({ ...row, ...before });
+      if (isTerminal(row.status) && (isAnother || !isTerminal(before.status))) this.#settle(row);
     }
     if (row.data_removed && before.data_removed === 0) this.markRemoved(row.id);
     return "known";
@@ -179,6 +189,7 @@ export class PredictionRows {
    */
   discard(id: string, objectId: string): string | undefined {
     this.#files.removeOf(id);
+    this.#ledger.release(id, objectId);
     return this.#sql
       .exec<{ model_id: string }>(
         `DELETE FROM predictions WHERE id = ? AND object_id = ? AND status = 'pending'
@@ -187,6 +198,16 @@ export class PredictionRows {
         objectId,
       )
       .toArray()[0]?.model_id;
+  }
+
+  #settle(row: Ended): void {
+    this.addUsage(row);
+    this.#ledger.settle({ ...row, cost: row.cost ?? 0 }, Date.now());
+  }
+
+  #takeBack(row: Ended): void {
+    this.addUsage(row, -1);
+    this.#ledger.takeBack({ ...row, cost: row.cost ?? 0 }, Date.now());
   }
 
   addUsage(row: EndedRow, sign: 1 | -1 = 1): void {
@@ -209,7 +230,12 @@ const storedOf = (value: PredictionRow[keyof PredictionRow]) =>
 
 /** Reads an account's rows for a backup, and writes them into the account's new object. */
 
-const rowsSchema = accountPage.pick({ usage: true, counts: true, predictions: true });
+const rowsSchema = accountPage.pick({
+  usage: true,
+  counts: true,
+  budgets: true,
+  predictions: true,
+});
 type Rows = Pick<AccountPage, AccountTable>;
 type Scalars = Record<string, string | number | null>;
 
@@ -235,7 +261,12 @@ function readRows(
   from: AccountPosition | null,
   maxChars: number,
 ): { rows: Rows; next: AccountPosition | null } {
-  const rows: Record<AccountTable, StoredRow[]> = { usage: [], counts: [], predictions: [] };
+  const rows: Record<AccountTable, StoredRow[]> = {
+    usage: [],
+    counts: [],
+    budgets: [],
+    predictions: [],
+  };
   const first = from ? ACCOUNT_TABLE_NAMES.indexOf(from.table) : 0;
   const done = (next: AccountPosition | null) => ({ rows: rowsSchema.parse(rows), next });
   let chars = 0;
@@ -270,12 +301,13 @@ const charsOf = (row: StoredRow) =>
 export function writeRows(
   sql: SqlStorage,
   env: Bindings,
-  { usage, counts, predictions }: Rows,
+  { usage, counts, budgets, predictions }: Rows,
   at: number,
 ): StoredPrediction[] {
   const retentionMs = settings(env).retentionSeconds * 1_000;
   for (const row of usage) insert(sql, "usage", row);
   for (const row of counts) insert(sql, "counts", row);
+  for (const row of budgets) insert(sql, "budgets", row);
   return predictions.flatMap((row) => {
     const left = asHistory(row, at, retentionMs);
     const isNew = insert(sql, "predictions", {

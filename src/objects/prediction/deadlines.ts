@@ -11,7 +11,7 @@ import type { RunnerConnection } from "./runner-connection.ts";
 import type { Subscribers } from "./subscribers.ts";
 
 /** All deadlines but those that need asynchronous work: object.ts handles these itself. */
-type Kind = Exclude<Deadline["kind"], "retention" | "forget" | "token" | "second">;
+type Kind = Exclude<Deadline["kind"], "retention" | "forget" | "token" | "second" | "extension">;
 
 export function handleDeadline(
   record: PredictionRecord,
@@ -54,6 +54,10 @@ export function handleDeadline(
     case "run":
       life.fail("external", `The model did not finish within ${timeout_seconds} s.`, now);
       break;
+    case "budget":
+      if (life.state.extension_refused) life.fail("external", BUDGET_EXHAUSTED, now, EXHAUSTED);
+      else life.fail("internal", "The budget could not be checked in time.", now);
+      break;
     case "webhooks":
       return effects.deliver(record, now);
     case "cancel":
@@ -61,6 +65,10 @@ export function handleDeadline(
   }
   effects.commit(record);
 }
+
+const BUDGET_EXHAUSTED =
+  "The prediction was stopped because it would have exceeded a budget. See what applies and what is left at GET /v1/budgets.";
+const EXHAUSTED = { code: "budget_exhausted" };
 
 interface Parts {
   ctx: DurableObjectState;

@@ -14,6 +14,7 @@ import type { ServerDescription } from "../../protocol/runner.ts";
 import { database } from "../../storage/database.ts";
 import { listPendingUploadsOf } from "../../storage/files/uploads.ts";
 import { fillSize } from "../../storage/models/versions.ts";
+import { accountAt } from "../stubs/account.ts";
 import { poolOf } from "../stubs/pool.ts";
 import type { CancelReason } from "../stubs/prediction.ts";
 import { runnerAt } from "../stubs/runner.ts";
@@ -33,6 +34,9 @@ import { DeliveryReport, type FindValue, WebhookSender } from "./webhooks.ts";
  * predictions measures it again.
  */
 const reportedSizes = new LRUCache<string, true>({ max: 1_000 });
+
+/** How long an account may take to extend a reservation: it is asked again before that is used up. */
+const EXTEND_MS = 1_500;
 
 export interface Commit {
   /** Whether the state has changed, and not just the log. */
@@ -189,6 +193,18 @@ export class Effects {
     await endUploads(this.#env, id, listPendingUploadsOf).catch((error) =>
       logger.warn("Uploads of a prediction not ended", { prediction_id: id, error }),
     );
+  }
+
+  /** Asks the account to reserve twice as much, or as much as the run can cost at most. */
+  async extend(record: PredictionRecord): Promise<void> {
+    const { spec, state } = record.life;
+    const { id, account_object, reservation } = spec;
+    const wanted = Math.min(2 * (state.reserved ?? 0), reservation?.most ?? 0);
+    const total = await accountAt(this.#env, account_object, EXTEND_MS)
+      .extend(id, this.#objectId, wanted)
+      .catch(() => undefined);
+    record.life.extend(total, Date.now());
+    this.commit(record);
   }
 
   sendCancel({ life }: PredictionRecord, reason: CancelReason): void {

@@ -10,6 +10,7 @@ import { newSecret, receiptOf } from "../../domain/predictions/lease.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
 import {
   hasStoredInput,
+  isAdmitted,
   type PredictionSpec,
   type SpecWeight,
 } from "../../domain/predictions/state.ts";
@@ -20,11 +21,12 @@ import type { JobHardware } from "../../protocol/runner.ts";
 import type { JobWeight } from "../../protocol/weights.ts";
 import { database } from "../../storage/database.ts";
 import { signFileUrl } from "../../storage/files/signed-file-urls.ts";
-import type { KeyHolder } from "../stubs/account.ts";
+import type { Admission } from "../stubs/account.ts";
 import type { Piece } from "../stubs/content.ts";
 import { type OfferedJob, type OfferResult, poolOf } from "../stubs/pool.ts";
 import type { Refusal } from "../stubs/prediction.ts";
 import { type Effects, waitingJobOf } from "./effects.ts";
+import { UNLIMITED } from "./index-row.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /**
@@ -45,9 +47,13 @@ const ifUnanswered =
 /** Why a prediction does not begin, or that another one was created with its key. */
 export type NotBegun = { refused: Refusal } | { taken: string };
 
-function notWritten(written: KeyHolder | false): NotBegun {
-  if (!written) return { refused: "unavailable" };
-  return written === "conflict" ? { refused: "conflict" } : { taken: written.object_id };
+/** @returns undefined if the prediction is admitted */
+function notAdmitted(admission: Admission): NotBegun | undefined {
+  if (admission === "unavailable") return { refused: "unavailable" };
+  if ("refused" in admission) return admission;
+  if ("reserved" in admission) return undefined;
+  const { taken } = admission;
+  return taken === "conflict" ? { refused: "conflict" } : { taken: taken.object_id };
 }
 
 export class Handouts {
@@ -67,7 +73,7 @@ export class Handouts {
    * written, so that the runner starts while the object stores it. A runner that connects first waits for
    * that; a runner whose prediction was never written is fenced. A short run is written once, at its end: if
    * the object dies before, it has never begun. The row is written beside the offer; with an Idempotency-Key
-   * before it, because it claims the key.
+   * or a budget before it, because it claims the key and reserves an amount.
    * @param write writes the prediction; not called if it does not begin
    * @returns the reason why it does not begin, if there is one
    */
@@ -80,12 +86,14 @@ export class Handouts {
     const parts = await this.#openParts(spec);
     const job = parts && jobOf(spec, attempt, this.#objectId, spec.stored_input ?? input, parts);
     const { row } = this.#effects;
-    const writing = spec.row_held || row.writeInitial(spec).catch(() => false);
-    if (spec.claim) {
-      const claimed = await writing;
-      if (claimed !== true) return notWritten(claimed);
+    const writing = spec.row_held
+      ? UNLIMITED
+      : row.writeInitial(spec).catch((): Admission => "unavailable");
+    if (isAdmitted(spec)) {
+      const refused = notAdmitted(await writing);
+      if (refused) return refused;
     }
-    const [result, written] = await Promise.all([
+    const [result, admission] = await Promise.all([
       job ? this.#offer(spec, job) : "not decrypted",
       writing,
     ]);
@@ -95,7 +103,9 @@ export class Handouts {
       return { refused: "full" };
     }
     // A runner that has taken it will be fenced.
-    if (written !== true) return notWritten(written);
+    const refused = notAdmitted(admission);
+    if (refused) return refused;
+    if (typeof admission === "object" && "reserved" in admission) life.reserve(admission.reserved);
     const now = Date.now();
     if (result !== "taken") life.closeAttempt(attempt.number, now);
     if (result === "none") life.recordDispatch(now);

@@ -8,10 +8,10 @@ import {
   type PredictionUpdate,
   predictionRow,
 } from "../../domain/predictions/prediction-row.ts";
-import { type PredictionSpec, waitsAgain } from "../../domain/predictions/state.ts";
+import { isAdmitted, type PredictionSpec, waitsAgain } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import { accountAt, type KeyHolder } from "../stubs/account.ts";
+import { type Admission, accountAt } from "../stubs/account.ts";
 import type { Alarm } from "./alarm.ts";
 import type { PredictionRecord } from "./record.ts";
 
@@ -29,6 +29,8 @@ const ACKNOWLEDGED_MS = 250;
  * written: the account has it. owed: the account may not have it.
  */
 export type OnlyRow = "carried" | "written" | "owed";
+
+export const UNLIMITED: Admission = { reserved: null };
 
 export class IndexRow {
   readonly #ctx: DurableObjectState;
@@ -50,15 +52,13 @@ export class IndexRow {
     return spec.row_held && !this.#begun;
   }
 
-  /**
-   * Writes the first row, of a prediction that begins, and claims its key.
-   * @returns whether the account takes the row, or the holder of the key
-   */
-  async writeInitial(spec: PredictionSpec): Promise<KeyHolder | boolean> {
+  /** Writes the first row, of a prediction that begins, claims its key and reserves what it may cost. */
+  async writeInitial(spec: PredictionSpec): Promise<Admission> {
     const row = initialRow(spec, this.#objectId);
-    if (!spec.claim) return this.#write(spec, row);
+    if (!isAdmitted(spec)) return (await this.#write(spec, row)) ? UNLIMITED : "unavailable";
     this.#begun = true;
-    return accountAt(this.#env, spec.account_object).claim(spec.claim, row);
+    const account = accountAt(this.#env, spec.account_object);
+    return account.admit(spec.claim, spec.reservation, row);
   }
 
   /** Writes the current row. @throws when it cannot be written */

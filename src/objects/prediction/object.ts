@@ -339,6 +339,7 @@ export class PredictionObject extends DurableObject<Bindings> {
         if (due.kind === "retention") await this.#removal.purge(record, now);
         else if (due.kind === "forget") await this.#removal.forget(record);
         else if (due.kind === "second") await this.#handouts.openSecond(record);
+        else if (due.kind === "extension") await this.#effects.extend(record);
         else if (due.kind === "token")
           await this.#connection.checkToken(record, this.#tokenKnownAt);
         else handleDeadline(record, due.kind, now, this.#effects, this.#connection);

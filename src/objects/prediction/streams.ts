@@ -54,7 +54,7 @@ export class Streams {
     if (reader && !open) return tooMany("of the account");
     const refused = await begin();
     const response = refused
-      ? new Response(refused, { status: 409 })
+      ? Response.json(refused, { status: 409 })
       : await this.#stream(request, options, open, url.pathname === "/create");
     if (!response.body || !response.ok) open?.leave();
     return response;

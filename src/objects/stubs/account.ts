@@ -3,6 +3,7 @@
 import type { UsageCount, UsagePlace } from "../../domain/accounts/usage.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { Key } from "../../domain/cursor.ts";
+import type { Refused } from "../../domain/money/budget.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
 import type { Bindings } from "../../env.ts";
@@ -29,7 +30,11 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
     // again, and an upload that is declared twice until the object reads D1.
     repeatable: [
       "put",
-      "claim",
+      "admit",
+      "extend",
+      "budgets",
+      "setBudget",
+      "removeBudget",
       "keyHolder",
       "discard",
       "recordDeliveries",
@@ -97,6 +102,16 @@ export interface ListedPredictions {
 
 /** The prediction that has a key; `conflict` if it was created by another request. */
 export type KeyHolder = Pick<PredictionRow, "id" | "object_id"> | "conflict";
+
+/**
+ * Whether a prediction may begin, and what is reserved for it; null: nothing limits it. `unavailable`: the
+ * account takes no row.
+ */
+export type Admission =
+  | { reserved: number | null }
+  | { taken: KeyHolder }
+  | { refused: Refused }
+  | "unavailable";
 
 export interface UsageRow extends UsageCount, UsagePlace {
   day: string;

@@ -1,6 +1,6 @@
 /** The only way to prediction objects. */
 
-import { z } from "zod";
+import type { Refused } from "../../domain/money/budget.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { LogLine, TailState } from "../../domain/predictions/log-tail.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
@@ -19,9 +19,9 @@ import { inJurisdiction } from "./jurisdiction.ts";
 
 /**
  * `conflict`: the key was used with another request. `full`: too many predictions of the account wait.
- * `unavailable`: the row cannot be written.
+ * `unavailable`: the row cannot be written. Otherwise a budget or a limit of the token refuses the prediction.
  */
-export const refusal = z.enum(["conflict", "full", "unavailable"]);
+export type Refusal = "conflict" | "full" | "unavailable" | Refused;
 
 /**
  * The most characters of a prediction that a call returns at once. A message can have 32 MiB, and both sides
@@ -108,7 +108,7 @@ export function openStream(stub: PredictionStub, options: StreamOptions): Promis
 /**
  * Creates a prediction and follows it from its first event on, in one call. The call is not RPC: an object
  * does not notice that the reader of a stream it returned by RPC has left.
- * @returns as openStream; 409 (its body is a Refusal) when the prediction is not created
+ * @returns as openStream; 409 (its body is a Refusal, as JSON) when the prediction is not created
  */
 export function createAndFollow(
   stub: PredictionStub,
@@ -214,8 +214,6 @@ export interface CreateRequest {
   wait_seconds: number;
   snapshot_chars: number;
 }
-
-export type Refusal = z.infer<typeof refusal>;
 
 /** `taken`: the object of the prediction that was created with its Idempotency-Key before. */
 export type CreateResult = Snapshot | { refused: Refusal } | { taken: string };

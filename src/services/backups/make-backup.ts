@@ -152,7 +152,9 @@ const measured = (content: PartContent) =>
     : {
         table: "accounts",
         rows: content.accounts
-          .map(({ usage, counts, predictions }) => [usage, counts, predictions].flat().length)
+          .map(({ usage, counts, budgets, predictions }) =>
+            [usage, counts, budgets, predictions].reduce((sum, { length }) => sum + length, 0),
+          )
           .reduce((sum, rows) => sum + rows, 0),
       };
 

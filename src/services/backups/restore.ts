@@ -248,7 +248,7 @@ async function restoreAccounts(
   const leftOut: LeftOut[] = [];
   let rows = 0;
   for (const page of pages) {
-    const { user_id, usage, counts, predictions } = page;
+    const { user_id, usage, counts, budgets, predictions } = page;
     const objectId = await setAccountObject(services.db, user_id, newAccountObjectId(services.env));
     if (objectId === undefined) {
       leftOut.push({ table: "accounts", key: JSON.stringify([user_id]), reason: NO_USER });
@@ -256,7 +256,7 @@ async function restoreAccounts(
     }
     rememberAccountObject(user_id, objectId);
     await accountAt(services.env, objectId).restore(page, at);
-    rows += usage.length + counts.length + predictions.length;
+    rows += usage.length + counts.length + budgets.length + predictions.length;
   }
   return { rows, leftOut };
 }

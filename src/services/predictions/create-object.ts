@@ -1,5 +1,6 @@
 /** Creates the object of a prediction, which writes its row and claims its Idempotency-Key. */
 
+import { type BudgetRow, leftOf, type Refused } from "../../domain/money/budget.ts";
 import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { JsonSource } from "../../lib/json-text.ts";
@@ -15,12 +16,13 @@ import {
   predictionAt,
   predictionWithId,
   type Refusal,
-  refusal,
   renewed,
   SNAPSHOT_CHARS,
   type Snapshot,
   type StreamOptions,
 } from "../../objects/stubs/prediction.ts";
+import type { BudgetLevel, BudgetWindow } from "../../protocol/budget.ts";
+import { amountText } from "../../protocol/money.ts";
 import { withinWriteLimit } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
 import { refusedReader } from "./event-log.ts";
@@ -147,7 +149,7 @@ async function createFollowed(
   const response = await createAndFollow(stub, request, follow);
   if (response.ok) return { events: response.body };
   if (response.status === 409) {
-    const reason = refusal.parse(await response.text());
+    const reason = await response.json<Refusal>();
     return { problem: refusalProblem(services, request.spec, reason) };
   }
   return { problem: await refusedReader(services, response) };
@@ -178,6 +180,7 @@ function refusalProblem(
   reason: Refusal,
 ): ProblemError {
   if (reason === "unavailable") return unavailable(spec, "its row was not written");
+  if (typeof reason === "object") return refusedProblem(reason, settings.currency);
   if (reason === "conflict") {
     return new ProblemError(
       "conflict",
@@ -190,6 +193,39 @@ function refusalProblem(
     { "retry-after": "10" },
   );
 }
+
+/** Says which limit refuses a prediction, what is left of it, when it resets, and who can raise it. */
+function refusedProblem(refused: Refused, currency: string): ProblemError {
+  if ("running" in refused) {
+    const detail = `This access token allows ${refused.running} predictions at a time, and as many run or wait. Wait for one to end.`;
+    return new ProblemError("too_many_requests", detail, { "retry-after": "10" });
+  }
+  const { budget, needed, resets_at } = refused;
+  const amount = (value: number) => `${amountText(value)} ${currency}`;
+  const detail =
+    budget.unit === "runs"
+      ? `This client token allows ${budget.most} predictions, and all are used. Request another token.`
+      : `The budget of ${whoseOf(budget)} does not allow this prediction: ${amount(leftOf(budget))} of ${amount(budget.most)} ${PER[budget.window]} is left, and it may cost up to ${amount(needed)}. ${resets_at === null ? "The budget does not reset." : `It resets at ${new Date(resets_at).toISOString()}.`} ${WHO[budget.level]} can raise it.`;
+  return new ProblemError("budget_exhausted", detail);
+}
+
+const PER: Record<BudgetWindow, string> = {
+  day: "per day",
+  week: "per week",
+  month: "per month",
+  total: "in total",
+};
+
+const WHO: Record<BudgetLevel, string> = {
+  member: "You or an admin of the account",
+  admin: "An owner or admin of the account",
+  operator: "An operator of this deployment",
+};
+
+const whoseOf = ({ subject }: BudgetRow): string => {
+  if (subject === "") return "this account";
+  return subject.startsWith("member:") ? "this member" : "this access token";
+};
 
 function unavailable(
   { id, user_id }: PredictionSpec,

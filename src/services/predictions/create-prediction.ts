@@ -23,7 +23,7 @@ import type { Priority } from "../../protocol/common.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { OpenAiCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
-import { getEnabledEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
+import { getAccountFacts } from "../../storage/accounts/account-facts.ts";
 import type { Caller } from "../access/access.ts";
 import { openAccount } from "../access/accounts.ts";
 import type { Services } from "../services.ts";
@@ -58,8 +58,8 @@ export async function createPrediction(
   checkRetention(services, request);
   const [target] = await Promise.all([
     resolveVersion(services, caller, reference),
-    // The endpoints are looked up in parallel and cached, so that a cold cache costs no extra time.
-    getEnabledEndpoints(services.db, caller.user_id),
+    // The facts are looked up in parallel and cached, so that a cold cache costs no extra time.
+    getAccountFacts(services.db, caller.user_id),
   ]);
   const call = callOf(target.version, request.input);
   return createResolved(services, caller, { reference, target, call, request }, options);
@@ -92,13 +92,13 @@ export async function createResolved(
   const { input: asked, ...rest } = request;
   const askedText = jsonText(asked, ["body"], source);
   const id = sent?.prediction_id ?? options.id ?? newPredictionUuid();
-  const [found, webhook, endpoints, accountObject] = await Promise.all([
+  const [found, webhook, facts, accountObject] = await Promise.all([
     inputFiles(services, caller, {
       ...{ schema: filesSchema, input: asked, text: askedText },
       ...{ origin, sent },
     }),
     storedWebhook(services, id, request.webhook, options.api),
-    getEnabledEndpoints(services.db, caller.user_id),
+    getAccountFacts(services.db, caller.user_id),
     openAccount(services, caller.user_id),
   ]);
   // The hash covers the model's id: when the request is repeated, the reference may name another model.
@@ -125,7 +125,7 @@ export async function createResolved(
     files,
     stored_input: storedInputOf(large),
     webhook,
-    endpoints,
+    ...facts,
   };
   const waits = waitSeconds > 0 && follow === undefined;
   const spec = await predictionSpec(services, caller, target, request, fields, {

@@ -2,7 +2,9 @@
 import { hasRole } from "../../domain/accounts/access.ts";
 import { START_CHECK } from "../../domain/accounts/usage.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
+import { subjectsOf } from "../../domain/money/budget.ts";
 import { pricesInForce } from "../../domain/money/prices-in-force.ts";
+import { reservationOf } from "../../domain/money/reservation.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
 import { holdsRow, type PredictionSpec, type SpecWeight } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
@@ -35,7 +37,10 @@ type RequestedFields = Pick<
   | "webhook"
   | "endpoints"
   | "cancel_on_disconnect"
->;
+> & {
+  /** The subjects of the account to which hard budgets apply. */
+  budgeted: string[];
+};
 
 /**
  * @param waits whether the caller waits for the end, and for nothing before
@@ -46,7 +51,7 @@ export async function predictionSpec(
   caller: Caller,
   target: ResolvedVersion,
   request: CreatePredictionOfVersion,
-  fields: RequestedFields,
+  { budgeted, ...fields }: RequestedFields,
   {
     origin,
     waits,
@@ -67,13 +72,27 @@ export async function predictionSpec(
   const prices = pricesInForce(version.prices, caller.user_id === model.owner_id, now);
   const variables = pickVariables(configuration.variable_names, model.variables);
   const { id, call } = fields;
+  const maker = {
+    maker: caller.maker,
+    client_id: caller.client_id ?? "",
+    ...(request.start_check ? START_CHECK : tokenOf(caller)),
+  };
+  const limits = {
+    timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
+    setup_timeout_seconds: settings.setupTimeoutSeconds,
+  };
+  const isBudgeted = subjectsOf(maker).some((subject) => budgeted.includes(subject));
+  const charges_setup = settings.chargesSetup;
+  const maxRunning = caller.limits?.max_running ?? null;
+  const reservation =
+    isBudgeted || maxRunning !== null
+      ? reservationOf({ price_per_hour, prices, charges_setup, ...limits }, maxRunning)
+      : null;
   return {
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
-    maker: caller.maker,
+    ...maker,
     created_by: caller.maker_name ?? null,
-    ...(request.start_check ? START_CHECK : tokenOf(caller)),
-    client_id: caller.client_id ?? "",
     model_id: model.id,
     model_owner_id: model.owner_id,
     is_borrowed: isBorrowed(caller, model),
@@ -81,7 +100,7 @@ export async function predictionSpec(
     hardware,
     price_per_hour,
     ...(prices && { prices }),
-    charges_setup: settings.chargesSetup,
+    charges_setup,
     currency: settings.currency,
     image: {
       repository: configuration.image ?? version.repository,
@@ -117,12 +136,12 @@ export async function predictionSpec(
     },
     ...fields,
     ...(weights && { weights }),
-    row_held: holdsRow(waits, fields),
+    reservation,
+    row_held: holdsRow(waits, { ...fields, reservation }),
     object_number: 1,
     stream: request.stream,
     created_at: now,
-    timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
-    setup_timeout_seconds: settings.setupTimeoutSeconds,
+    ...limits,
     queue_timeout_seconds: settings.queueTimeoutSeconds,
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,

@@ -1,6 +1,8 @@
 /** Resolves `owner/name:number` to a version: the only look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { notFound, notVisible, ProblemError } from "../../errors/errors.ts";
+import { factsOf, loadingFacts } from "../../storage/accounts/account-facts.ts";
+import { selectBudgeted } from "../../storage/accounts/budgeted.ts";
 import { findToken, selectToken, userOfToken } from "../../storage/accounts/tokens.ts";
 import { cache } from "../../storage/cache.ts";
 import {
@@ -10,7 +12,6 @@ import {
   type TargetVersionRow,
 } from "../../storage/models/targets.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import { loadingEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import { selectEnabled } from "../../storage/webhooks/endpoints.ts";
 import { type Caller, requireAccess } from "../access/access.ts";
 import type { Services } from "../services.ts";
@@ -188,16 +189,17 @@ export async function findTokenToCreate(
 ): ReturnType<typeof findToken> {
   if (reference === undefined) return findToken(db, hash);
   const target = targetNameOf(reference);
-  const [keepTarget, keepEndpoints] = [loadingTarget(target), loadingEndpoints()];
+  const [keepTarget, keepFacts] = [loadingTarget(target), loadingFacts()];
   const user = userOfToken(hash);
-  const [[token], models, versions, endpoints] = await db.batch([
+  const [[token], models, versions, endpoints, budgeted] = await db.batch([
     selectToken(db, hash),
     ...selectTarget(db, target, user),
     selectEnabled(db, user),
+    selectBudgeted(db, user),
   ]);
   if (!token) return undefined;
   const { user_id } = token;
   keepTarget(user_id, models, versions);
-  keepEndpoints(user_id, endpoints);
+  keepFacts(user_id, factsOf(endpoints, budgeted));
   return token;
 }

@@ -11,6 +11,7 @@ import { type Database, runBatch } from "../database.ts";
 import {
   accountBytes,
   accountCounts,
+  budgeted,
   collaborators,
   fileBytes,
   invitations,
@@ -78,6 +79,7 @@ export const closeAccount = (
 const shutOut = (db: Database, id: string) => [
   db.delete(tokens).where(eq(tokens.user_id, id)),
   db.delete(shares).where(eq(shares.user_id, id)),
+  db.delete(budgeted).where(eq(budgeted.account_id, id)),
   db.delete(webhookEndpoints).where(eq(webhookEndpoints.user_id, id)),
   db.delete(invitations).where(eq(invitations.user_id, id)),
   db.delete(logins).where(eq(logins.id, id)),

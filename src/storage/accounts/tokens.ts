@@ -179,6 +179,20 @@ const marking =
 export const markTokenUsed = marking(tokens);
 export const markRunnerTokenUsed = marking(runnerTokens);
 
+export const listTokenIds = (db: Database, accountId: string, member: string) =>
+  db
+    .select({ id: tokens.id })
+    .from(tokens)
+    .where(and(eq(tokens.user_id, accountId), eq(tokens.made_by, member)));
+
+/** Finds a token of an account with the member who made it; a service token has none. */
+export const findTokenMaker = (db: Database, accountId: string, id: string) =>
+  db
+    .select({ made_by: tokens.made_by })
+    .from(tokens)
+    .where(and(eq(tokens.user_id, accountId), eq(tokens.id, id)))
+    .get();
+
 /** Finds the models with these names, `[owner, name]`, that a user may see. */
 export const findModelsByName = (db: Database, userId: string, names: string[][]) =>
   db

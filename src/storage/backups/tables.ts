@@ -31,6 +31,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.usernames),
   described(schema.releasedUsernames),
   described(schema.tokens),
+  described(schema.budgeted),
   // Uploads come before versions: a trigger of versions keeps the uploads that they name.
   described(schema.uploads),
   described(schema.uploadParts),

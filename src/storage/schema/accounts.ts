@@ -221,3 +221,18 @@ export const signUpAttempts = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.day, t.client] })],
 );
+
+/**
+ * The subjects to which a hard budget applies (domain/money/budget.ts). The budgets themselves are in the
+ * account's object: a prediction of a subject that is not here begins without asking it.
+ */
+export const budgeted = sqliteTable(
+  "budgeted",
+  {
+    account_id: text()
+      .notNull()
+      .references(() => users.id),
+    subject: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.subject] })],
+);

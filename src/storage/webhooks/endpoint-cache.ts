@@ -1,21 +1,13 @@
 /**
- * A cache of webhook endpoints for creates and deliveries, which are too frequent to ask D1 each time.
+ * A cache of webhook endpoints for deliveries, which are too frequent to ask D1 each time.
  * Changes made in another isolate are noticed within 10 s.
  */
 import { healthAfter, type Try } from "../../domain/webhooks/health.ts";
+import { forgetFacts } from "../accounts/account-facts.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
-import {
-  clearFailures,
-  findEndpoint,
-  saveHealth,
-  selectEnabled,
-  type WebhookEndpointRow,
-} from "./endpoints.ts";
+import { clearFailures, findEndpoint, saveHealth, type WebhookEndpointRow } from "./endpoints.ts";
 
-const enabled = cached({ max: 10_000 }, (db: Database, userId: string) =>
-  selectEnabled(db, userId),
-);
 const rows = cached({ max: 10_000 }, async (db: Database, id: string) => {
   const askedAt = Date.now();
   const row = await findEndpoint(db, id);
@@ -26,18 +18,6 @@ const rows = cached({ max: 10_000 }, async (db: Database, id: string) => {
 /** When a row was requested, for rows without a recorded success since then. */
 const unconfirmed = new WeakMap<WebhookEndpointRow, number>();
 
-/** Returns the enabled endpoints of an account with their events. An account without any is cached too. */
-export const getEnabledEndpoints = async (
-  db: Database,
-  userId: string,
-): Promise<Pick<WebhookEndpointRow, "id" | "events">[]> => (await enabled.get(db, userId)) ?? [];
-
-/**
- * @returns a function that keeps the enabled endpoints of an account, which are loaded together with other
- * rows
- */
-export const loadingEndpoints = enabled.loading;
-
 /** Returns undefined if the endpoint was deleted. */
 export const getCachedEndpoint = (
   db: Database,
@@ -45,7 +25,7 @@ export const getCachedEndpoint = (
 ): Promise<WebhookEndpointRow | undefined> => rows.get(db, id);
 
 export function forgetEndpoints(userId: string, id?: string): void {
-  enabled.forget(userId);
+  forgetFacts(userId);
   if (id !== undefined) rows.forget(id);
 }
 

@@ -22,6 +22,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   price_per_hour: null,
   charges_setup: true,
   currency: "USD",
+  reservation: null,
   priority: "normal",
   image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
   keys: { container: "c", files: "f" },

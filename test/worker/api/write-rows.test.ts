@@ -1,4 +1,5 @@
 /** Rows of D1 that each route writes with its largest body, compared with those that it charges for. */
+
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -9,6 +10,7 @@ import { database } from "../../../src/storage/database.ts";
 import { savePart } from "../../../src/storage/files/uploads.ts";
 import { meteredDatabase } from "../../../src/storage/write-meter.ts";
 import worker from "../../../src/worker.ts";
+import { newBudget } from "../support/budgets.ts";
 import { newModel, pathOf, publish, referenceOf, VERSION } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { newEndpoint } from "../support/endpoints.ts";
@@ -175,6 +177,7 @@ const LARGEST: Record<WriteRoute, () => Promise<() => Promise<unknown>>> = {
     const texts = { name: freshWords(100), company: freshWords(100), location: "x".repeat(100) };
     return () => client.ok("PATCH", "/v1/user", { bio: "x".repeat(1_000), urls, ...texts });
   },
+  changeBudget: async () => () => newBudget(client, { limit: "1" }),
   changeWebhookEndpoint: async () => () => newEndpoint(client),
   pushImage: async () => {
     const repository = new Repository(plain, `${username}/${unique("image")}`);

@@ -18,6 +18,7 @@ import {
   withKey,
   withoutKey,
 } from "../support/backups.ts";
+import { newBudget } from "../support/budgets.ts";
 import { newModel, referenceOf, VERSION } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
 import { accountOf, inAccount, keepUp, tellCounts } from "../support/objects.ts";
@@ -57,6 +58,7 @@ beforeAll(async () => {
   await former.client.ok("PATCH", "/v1/user", { username: unique("renamed") });
   await operator.ok("DELETE", `/v1/operator/usernames/${former.username}`);
   await owner.ok("PUT", `/v1/models/${model}/versions/1/prices`, { prices: { per_run: 1 } });
+  await newBudget(owner, { limit: "100", window: "month" });
   await setVariable(owner, referenceOf(await newModel(owner)), "HF_TOKEN", "hf_x");
   await setRole(world, former, "developer");
   await setShare(model, former, "run");
@@ -161,6 +163,7 @@ describe("an account", () => {
       expect(sum(restored)).toBe(sum(usage) + (failed?.length ?? 0));
       expect(restored).toEqual(expect.arrayContaining(failed?.length ? [] : usage));
       expect(after.accounts[id]?.counts).toEqual(before.accounts[id]?.counts);
+      expect(after.accounts[id]?.budgets).toEqual(before.accounts[id]?.budgets);
       expect(after.accounts[id]?.facts).toEqual(before.accounts[id]?.facts);
     }
   });

@@ -14,6 +14,7 @@ const NOT_BACKED_UP_OF_ACCOUNT: Record<string, string> = {
   conversations: "which objects its conversations are: these are in no backup either",
   files: "what predictions have in R2, which is in no backup either",
   keys: "Idempotency-Keys, of one day",
+  reservations: "predictions that had not ended have failed, and nothing is reserved for them",
   deliveries: "the objects of the predictions are new, and know of no deliveries",
   removals: "when data of short runs is removed, of which nothing is left after a restore",
 };

@@ -30,7 +30,7 @@ let restore = () => {};
 /**
  * The account object dies at the next calls of this method, before it does anything or after it has done all.
  */
-function die(method: "put" | "claim", when: When, times = Number.POSITIVE_INFINITY) {
+function die(method: "put" | "admit", when: When, times = Number.POSITIVE_INFINITY) {
   const { prototype } = AccountObject;
   const call = prototype[method];
   const deaths = { count: 0, rows: [] as unknown[] };
@@ -88,13 +88,13 @@ describe.each<When>(["before it", "after it"])("an account that dies %s", (when)
     expect(ended).toEqual(["canceled", "succeeded"]);
   });
 
-  test.each(["put", "claim"] as const)(
+  test.each(["put", "admit"] as const)(
     "the Worker repeats a %s that dies once, and the prediction runs as usual",
     async (method) => {
       const world = await newWorld();
       await world.client.cancel(await world.waiting());
       const deaths = die(method, when, 1);
-      const headers: Record<string, string> = method === "claim" ? { "idempotency-key": "k" } : {};
+      const headers: Record<string, string> = method === "admit" ? { "idempotency-key": "k" } : {};
       const id = await world.waiting({}, headers);
       expect(deaths.count).toBe(1);
       const { job, channel } = await (await world.runner()).work();
@@ -107,7 +107,7 @@ describe.each<When>(["before it", "after it"])("an account that dies %s", (when)
 
   test("a claim that meets the death can be repeated: its key runs one prediction", async () => {
     const world = await newWorld();
-    const deaths = die("claim", when);
+    const deaths = die("admit", when);
     const headers = { "idempotency-key": "k" };
     const body = { model: world.model, input: {} };
     const first = await world.client.json("POST", "/v1/predictions", body, headers);

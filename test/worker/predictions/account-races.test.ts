@@ -24,7 +24,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const { put, claim } = AccountObject.prototype;
+const { put, admit } = AccountObject.prototype;
 
 test("a key whose prediction never began is free, even after the alarm of its account", async () => {
   const world = await newWorld();
@@ -35,11 +35,11 @@ test("a key whose prediction never began is free, even after the alarm of its ac
       { model: world.model, input: {} },
       { "idempotency-key": "k" },
     );
-  const lost = vi.spyOn(AccountObject.prototype, "claim").mockImplementationOnce(async function (
+  const lost = vi.spyOn(AccountObject.prototype, "admit").mockImplementationOnce(async function (
     this: AccountObject,
     ...args
   ) {
-    await claim.apply(this, args);
+    await admit.apply(this, args);
     throw new Error("the answer was lost");
   });
   const discard = vi.spyOn(AccountObject.prototype, "discard").mockImplementation(() => {});

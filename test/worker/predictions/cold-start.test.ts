@@ -102,7 +102,7 @@ test("a token that is known leaves one round trip for model and version", async 
   const reads = await asked(client, "/v1/predictions", { model: `${model}:1`, input: {} });
   const models = reads.filter((trip) => trip.some((text) => text.includes('from "models"')));
   expect(models).toHaveLength(1);
-  // The account's endpoints may be a second round trip.
+  // The facts of the account may be a second round trip.
   expect(reads.length).toBeLessThanOrEqual(2);
 });
 
@@ -176,7 +176,7 @@ describe("a token that does not exist", () => {
       }
       expect(answers[0]?.status).toBe(401);
       expect(answers[0]?.trip).toHaveLength(1);
-      expect(answers[0]?.rows).toHaveLength(4);
+      expect(answers[0]?.rows).toHaveLength(5);
       for (const answer of answers) expect(answer).toEqual(answers[0]);
     }
   });

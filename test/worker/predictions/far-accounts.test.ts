@@ -286,7 +286,7 @@ test("a create with an Idempotency-Key waits until the key is claimed far away, 
     world.client.create(bodyOf(world), headers).finally(() => answers.push("create")),
   );
   await eventually(async () =>
-    expect(await accounts.callsOf(world.user_id)).toEqual(["claim", "claim"]),
+    expect(await accounts.callsOf(world.user_id)).toEqual(["admit", "admit"]),
   );
   await pause(50);
   expect(answers).toEqual([]);

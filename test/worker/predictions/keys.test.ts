@@ -25,7 +25,7 @@ const keyed = ({ client, model }: World, key: string, n = 1) =>
     { "idempotency-key": key },
   );
 
-const { claim } = AccountObject.prototype;
+const { admit } = AccountObject.prototype;
 
 /** Returns the objects whose prediction has begun, of all rows of the account. */
 async function begun({ user_id }: World): Promise<string[]> {
@@ -40,11 +40,11 @@ async function begun({ user_id }: World): Promise<string[]> {
 
 test("a key whose claim was never answered is free again, and its object never begins", async () => {
   const world = await newWorld();
-  const lost = vi.spyOn(AccountObject.prototype, "claim").mockImplementationOnce(async function (
+  const lost = vi.spyOn(AccountObject.prototype, "admit").mockImplementationOnce(async function (
     this: AccountObject,
     ...args
   ) {
-    await claim.apply(this, args);
+    await admit.apply(this, args);
     throw new Error("the answer was lost");
   });
   const made = vi.spyOn(env.PREDICTION, "newUniqueId");
@@ -63,11 +63,11 @@ test("a key whose claim was never answered is free again, and its object never b
 test("a repeat waits for a create that stalls between claim and begin", async () => {
   const world = await newWorld();
   const stalled = Promise.withResolvers<void>();
-  vi.spyOn(AccountObject.prototype, "claim").mockImplementationOnce(async function (
+  vi.spyOn(AccountObject.prototype, "admit").mockImplementationOnce(async function (
     this: AccountObject,
     ...args
   ) {
-    const answer = await claim.apply(this, args);
+    const answer = await admit.apply(this, args);
     await stalled.promise;
     return answer;
   });

@@ -4,8 +4,9 @@ import { replicatePage, replicateVersion } from "../../../src/protocol/replicate
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
 import { callerOf, GIF, run, services } from "./accounts.ts";
 import { makeBackup, withKey } from "./backups.ts";
+import { newBudget } from "./budgets.ts";
 import { newModel, publish } from "./catalogue.ts";
-import { ORIGIN } from "./client.ts";
+import { type Client, ORIGIN } from "./client.ts";
 import type { EndpointAccess, PathParameters } from "./endpoint-access.ts";
 import { newConversation, newResponse, newUploads, newWebhooks } from "./endpoint-places.ts";
 import { addSecret } from "./endpoints.ts";
@@ -34,6 +35,7 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
   if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
   else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name|:example_id$/.test(key))
     Object.assign(place, await idleModel(world));
+  if (named("budget_id")) place.budget_id = await budgetOf(key, world.client, place);
   if (named("account")) Object.assign(place, await collaboratorOf(key, place));
   if (key.startsWith("POST") && key.endsWith("/examples")) Object.assign(place, await ended(world));
   if (key.includes("webhook")) Object.assign(place, await webhooksFor(key, world));
@@ -49,6 +51,14 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
       await world.client.ok("POST", `/v1/vendora/responses/${place.response_id}/cancel`);
   }
   return place;
+}
+
+/** Creates a budget of the caller, or for an operator of the account that is named. */
+async function budgetOf(key: string, client: Client, { username }: PathParameters) {
+  const request = { limit: "1000000", window: "day" };
+  if (!key.includes("/operator/")) return (await newBudget(client, request)).id;
+  const path = `/v1/operator/users/${username}/budgets`;
+  return (await operator.ok<{ id: string }>("POST", path, request)).id;
 }
 
 /** Creates an organization of the user with another member, an invitation and a token. */

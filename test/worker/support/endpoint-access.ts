@@ -135,6 +135,16 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   "GET /v1/user": own(["read"], ALL_THEIRS),
   // The export is limited to the models of the token: token-access.test.ts.
   "GET /v1/user/export": own(["read"], WHOLE_ACCOUNT),
+  "GET /v1/budgets": own(["read"], WHOLE_ACCOUNT),
+  "POST /v1/budgets": {
+    ...own(["write"], WHOLE_ACCOUNT),
+    body: () => ({ limit: "1000000", window: "day" }),
+  },
+  "PATCH /v1/budgets/:budget_id": {
+    ...own(["write"], [401, 404, 200, 403, 403]),
+    body: () => ({ limit: "2000000" }),
+  },
+  "DELETE /v1/budgets/:budget_id": own(["write"], [401, 404, 200, 403, 403]),
   "GET /v1/audit_events": own(["read"], WHOLE_ACCOUNT),
   "GET /v1/audit_events/verify": own(["read"], WHOLE_ACCOUNT),
   "GET /v1/audit_events/export": own(["read"], WHOLE_ACCOUNT),

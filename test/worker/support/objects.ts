@@ -130,7 +130,7 @@ export function refuseRows() {
   const down = new Error("the account is down");
   const refusing = [
     vi.spyOn(AccountObject.prototype, "put").mockRejectedValue(down),
-    vi.spyOn(AccountObject.prototype, "claim").mockRejectedValue(down),
+    vi.spyOn(AccountObject.prototype, "admit").mockRejectedValue(down),
   ];
   return {
     mockRestore() {

@@ -21,6 +21,12 @@ export const OPERATOR_ENDPOINTS: Record<
   "GET /v1/operator/users/:username/predictions/:prediction_id": {},
   "GET /v1/operator/users/:username/predictions/:prediction_id/explain": {},
   "GET /v1/operator/predictions/:prediction_id": {},
+  "GET /v1/operator/users/:username/budgets": {},
+  "POST /v1/operator/users/:username/budgets": {
+    body: () => ({ limit: "1000000", window: "day" }),
+  },
+  "PATCH /v1/operator/users/:username/budgets/:budget_id": { body: () => ({ limit: "2000000" }) },
+  "DELETE /v1/operator/users/:username/budgets/:budget_id": {},
   "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
   "PATCH /v1/operator/tokens/:token_id": { body: () => ({ limits: { max_running: 1 } }) },
   "DELETE /v1/operator/tokens/:token_id": {},

@@ -5,6 +5,7 @@ import type { Deadline } from "../../../src/domain/predictions/deadlines.ts";
 import type { TaskStatus } from "../../../src/protocol/prediction.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { services } from "./accounts.ts";
+import { newBudget, ranBefore, setPrice } from "./budgets.ts";
 import { newEndpoint } from "./endpoints.ts";
 import { eventually } from "./eventually.ts";
 import { keysBelow, storeFile } from "./files.ts";
@@ -17,8 +18,8 @@ import { alarmOf, ledger, payloadOf, READY, settled } from "./webhooks.ts";
 import type { World } from "./world.ts";
 
 export interface Row {
-  /** Silent runners count against their token, so each run of such a row has a world of its own. */
-  hasSilentRunner?: true;
+  /** Silent runners count against their token, and budgets against their account: such a row has a world of its own. */
+  needsWorld?: true;
   /** Makes a prediction, and lets time pass until the deadline is over. */
   make: (world: World) => Promise<Due>;
   check: (world: World, due: Due) => Promise<void>;
@@ -102,6 +103,14 @@ async function begun(world: World) {
   return { id, channel, finish: async () => (await runner.connect(job)).succeed("done") };
 }
 
+/** Returns a begun prediction for whose first 10 seconds an amount is reserved, of a budget. */
+async function begunReserved(world: World, limit: string) {
+  await setPrice(world, "3600");
+  await ranBefore(world, 10, "10");
+  await newBudget(world.client, { limit, window: "total" });
+  return begun(world);
+}
+
 export const ALARMS: Record<Deadline["kind"], Row> = {
   wait: {
     async make({ client, model }) {
@@ -150,7 +159,7 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
     check: runs,
   },
   second: {
-    hasSilentRunner: true,
+    needsWorld: true,
     async make(world) {
       const { id, second: runner, asked } = await silent(world);
       const finish = async () => {
@@ -169,7 +178,7 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
     },
   },
   missed: {
-    hasSilentRunner: true,
+    needsWorld: true,
     async make(world) {
       const { id, second, asked } = await silent(world, ANSWERED_MS);
       await passes(1.1, id);
@@ -219,6 +228,24 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
         await channel.report([READY]);
         advance(20.5);
       }
+      return { id };
+    },
+    check: ends("failed"),
+  },
+  extension: {
+    needsWorld: true,
+    async make(world) {
+      const due = await begunReserved(world, "30");
+      advance(6);
+      return due;
+    },
+    check: goesOn,
+  },
+  budget: {
+    needsWorld: true,
+    async make(world) {
+      const { id } = await begunReserved(world, "10");
+      advance(11);
       return { id };
     },
     check: ends("failed"),

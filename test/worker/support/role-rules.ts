@@ -27,6 +27,7 @@ const ROLE_RULES: RoleRule[] = [
   },
   { endpoints: /^POST \/v1\/(?:user\/)?organizations$/, least: null, refused: 403 },
   { endpoints: /^PATCH \/v1\/user$|\/export$|\/audit_events/, least: "admin", refused: 403 },
+  { endpoints: /^(?:POST|PATCH|DELETE) \/v1\/budgets/, least: "admin", refused: 403 },
   { endpoints: /^PUT .*\/members/, least: "owner", refused: 403 },
   { endpoints: /^DELETE .*\/members/, least: "admin", refused: 403, status: 200 },
   { endpoints: /\/invitations|^PATCH .*:organization$/, least: "admin", refused: 403 },

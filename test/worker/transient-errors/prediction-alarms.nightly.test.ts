@@ -22,9 +22,9 @@ interface Made {
 
 expectFailures();
 
-const workOf = (shared: World, { make, check, hasSilentRunner }: Row) => ({
+const workOf = (shared: World, { make, check, needsWorld }: Row) => ({
   async prepare() {
-    const world = hasSilentRunner ? await newWorld(OPTIONS) : shared;
+    const world = needsWorld ? await newWorld(OPTIONS) : shared;
     const due = await make(world);
     const { id } = await objectOf(due.id);
     return { world, due, object: () => env.PREDICTION.get(id) };

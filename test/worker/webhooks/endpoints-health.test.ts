@@ -1,13 +1,11 @@
 /** The health of endpoints in D1, written by isolates that do not know of each other. */
+
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Try } from "../../../src/domain/webhooks/health.ts";
+import { getAccountFacts } from "../../../src/storage/accounts/account-facts.ts";
 import { database } from "../../../src/storage/database.ts";
-import {
-  getCachedEndpoint,
-  getEnabledEndpoints,
-  recordOutcome,
-} from "../../../src/storage/webhooks/endpoint-cache.ts";
+import { getCachedEndpoint, recordOutcome } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import { findEndpoint, type WebhookEndpointRow } from "../../../src/storage/webhooks/endpoints.ts";
 import {
   addSecret,
@@ -116,7 +114,7 @@ describe("switching off", () => {
   test("an endpoint that has failed for 5 days is switched off when a delivery is given up", async () => {
     const { client, user_id, id } = await newOne();
     const row = async () => (await getCachedEndpoint(db, id)) ?? expect.fail();
-    expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
+    expect((await getAccountFacts(db, user_id)).endpoints).toHaveLength(1);
     const since = now();
     await recordOutcome(db, await row(), failed());
     advance(5 * DAY_S - 1);
@@ -125,7 +123,7 @@ describe("switching off", () => {
     advance(1);
     await recordOutcome(db, await row(), failed());
     expect(await getEndpoint(client, id)).toMatchObject({ enabled: true });
-    expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
+    expect((await getAccountFacts(db, user_id)).endpoints).toHaveLength(1);
     await recordOutcome(db, await row(), failed({ isLast: true }));
     const off = await getEndpoint(client, id);
     expect(off).toMatchObject({ enabled: false, failing_since: since, updated_at: now() });
@@ -133,7 +131,7 @@ describe("switching off", () => {
       /^Disabled on \d{4}-\d\d-\d\d because every delivery since .*responded with status 500.*PATCH \{"enabled": true\}\.$/,
     );
     expect(await row()).toMatchObject({ enabled: false });
-    expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
+    expect((await getAccountFacts(db, user_id)).endpoints).toEqual([]);
 
     advance(1);
     expect(await changeEndpoint(client, id, { enabled: true })).toEqual({
@@ -144,7 +142,7 @@ describe("switching off", () => {
       notice: null,
       updated_at: now(),
     });
-    expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
+    expect((await getAccountFacts(db, user_id)).endpoints).toHaveLength(1);
   });
 
   test("an endpoint is switched off at once by a 410, also from an isolate with an old row", async () => {
@@ -297,20 +295,20 @@ describe("an isolate with an old row", () => {
 test("a change by another isolate is known after 10 s", async () => {
   const { user_id, id } = await newOne();
   expect(await getCachedEndpoint(db, id)).toMatchObject({ enabled: true });
-  expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
+  expect((await getAccountFacts(db, user_id)).endpoints).toHaveLength(1);
   await env.DB.prepare("UPDATE webhook_endpoints SET enabled = 0 WHERE id = ?").bind(id).run();
   advance(9.9);
   expect(await getCachedEndpoint(db, id)).toMatchObject({ enabled: true });
   advance(0.2);
   expect(await getCachedEndpoint(db, id)).toMatchObject({ enabled: false });
-  expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
+  expect((await getAccountFacts(db, user_id)).endpoints).toEqual([]);
 });
 
 test("an account without endpoints is cached as well", async () => {
   const { user_id } = await newUser();
-  await getEnabledEndpoints(db, user_id);
+  (await getAccountFacts(db, user_id)).endpoints;
   const prepare = vi.spyOn(env.DB, "prepare");
-  expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
+  expect((await getAccountFacts(db, user_id)).endpoints).toEqual([]);
   expect(prepare).not.toHaveBeenCalled();
 });
 

@@ -1,13 +1,12 @@
 /** Webhook endpoints of accounts: their life, secrets and limits. */
+
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { createEndpoint, updateEndpoint } from "../../../src/services/webhooks/endpoints.ts";
-import {
-  getCachedEndpoint,
-  getEnabledEndpoints,
-} from "../../../src/storage/webhooks/endpoint-cache.ts";
+import { getAccountFacts } from "../../../src/storage/accounts/account-facts.ts";
+import { getCachedEndpoint } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import type { Refusal } from "../support/client.ts";
 import { ENDPOINT_ACCESS as ACCESS, callEndpoint } from "../support/endpoint-access.ts";
@@ -83,15 +82,15 @@ describe("an endpoint", () => {
 
   test("an endpoint is used by creates and deliveries from its creation until its deletion", async () => {
     const { client, user_id } = await newUser();
-    expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
+    expect((await getAccountFacts(db, user_id)).endpoints).toEqual([]);
     const { id } = await newEndpoint(client);
     expect(await getCachedEndpoint(db, id)).toMatchObject({ id });
-    expect(await getEnabledEndpoints(db, user_id)).toEqual([
+    expect((await getAccountFacts(db, user_id)).endpoints).toEqual([
       { id, events: ["started", "completed"] },
     ]);
     expect(await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}`)).toEqual({});
     expect(await getCachedEndpoint(db, id)).toBeUndefined();
-    expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
+    expect((await getAccountFacts(db, user_id)).endpoints).toEqual([]);
     expect(await listEndpoints(client)).toEqual([]);
     for (const method of ["GET", "DELETE", "PATCH"] as const)
       expect(await client.json(method, `${WEBHOOK_ENDPOINTS}/${id}`)).toMatchObject({
@@ -116,7 +115,7 @@ describe("an endpoint", () => {
     ]);
     expect(statuses(answers)).toEqual([404, 404, 404, 404, 404, 404]);
     expect(await listEndpoints(stranger)).toEqual([]);
-    expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
+    expect((await getAccountFacts(db, user_id)).endpoints).toEqual([]);
     expect(await received(new URL(made.url).pathname)).toEqual([]);
     expect(await getEndpoint(client, made.id)).toEqual({ ...made, secret: undefined });
   });
@@ -168,7 +167,7 @@ describe("a change of an endpoint", () => {
     expect(await changeEndpoint(client, made.id, { [field]: value })).toEqual(changed);
     expect(await getEndpoint(client, made.id)).toEqual(changed);
     expect(await getCachedEndpoint(db, made.id)).toMatchObject({ [field]: value });
-    const known = await getEnabledEndpoints(db, user_id);
+    const known = (await getAccountFacts(db, user_id)).endpoints;
     expect(known).toEqual(changed.enabled ? [{ id: made.id, events: changed.events }] : []);
   });
 

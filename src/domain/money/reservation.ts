@@ -1,0 +1,83 @@
+/** What is reserved for a prediction before it runs, in billionths of the currency unit. */
+import { costOf, type Priced } from "./cost.ts";
+
+/** What a prediction asks of its account before it begins. */
+export interface Reservation {
+  /** The most that it can cost. */
+  most: number;
+  /** The least that is reserved, so that a run that is a bit longer than usual needs no extension. */
+  least: number;
+  /** How often what the dearest of the last runs has cost is reserved. */
+  margin: number;
+  /** How many predictions of its token may run or wait at a time; null: any number. */
+  max_running: number | null;
+  /** What a client token may use in all. Its budgets are made with its first prediction. */
+  client?: ClientLimits;
+}
+
+export interface ClientLimits {
+  id: string;
+  max_predictions: number | null;
+  budget: number | null;
+}
+
+/** Enough runs for what they cost to say what the next will cost. */
+export const MIN_RUNS = 10;
+/** The runs of the version that are looked at, at most. */
+export const MAX_RUNS = 50;
+
+const LEAST_MS = 10_000;
+
+/** What a run is taken to use at most of things whose number is known only at its end. */
+const MOST_USED = {
+  input_tokens: 200_000,
+  output_tokens: 32_000,
+  images: 10,
+  audio_seconds: 3_600,
+};
+/** A run cannot be extended for what is known only at its end, so more of that is reserved. */
+const MARGIN = 2;
+
+interface Limited {
+  setup_timeout_seconds: number;
+  timeout_seconds: number;
+}
+
+export function reservationOf(spec: Priced & Limited, max_running: number | null): Reservation {
+  const run_ms = spec.timeout_seconds * 1_000;
+  const setup_ms = spec.setup_timeout_seconds * 1_000;
+  const cost = (billable: { run_ms: number; setup_ms: number }, metrics: typeof MOST_USED | null) =>
+    costOf(spec, { error: null, billable, execution_seconds: 0, metrics }).amount;
+  const inTime = cost({ run_ms, setup_ms }, null);
+  const most = cost({ run_ms, setup_ms }, MOST_USED);
+  return {
+    most,
+    least: Math.min(most, cost({ run_ms: LEAST_MS, setup_ms: 0 }, null)),
+    margin: most > inTime ? MARGIN : 1,
+    max_running,
+  };
+}
+
+/**
+ * Returns what is reserved: the most that the prediction can cost, or less if that many of the account's last
+ * runs of the version were cheaper.
+ * @param costs of these runs
+ */
+export function reservedAmount({ most, least, margin }: Reservation, costs: number[]): number {
+  if (costs.length < MIN_RUNS) return most;
+  // The 99th percentile of at most 50 runs is the dearest of them.
+  return Math.min(most, Math.max(least, margin * Math.max(...costs)));
+}
+
+/** How long before its reservation is used up a run asks for an extension. */
+export const EXTENSION_MS = 5_000;
+
+const HOUR_S = 3_600;
+const HOUR_MS = 3_600_000;
+
+/** Returns how long a run takes to use a reservation up, ms. */
+export function usedUpAfter({ price_per_hour, prices }: Priced, reserved: number): number {
+  const perHour = prices?.per_second === undefined ? price_per_hour : prices.per_second * HOUR_S;
+  const left = Math.max(0, reserved - (prices?.per_run ?? 0));
+  return perHour ? (left / perHour) * HOUR_MS : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,294 @@
+/**
+ * The ledger of an account: its budgets, and what is reserved for predictions that have not ended. A
+ * prediction to which a hard budget applies is admitted with a reservation, which may be extended and becomes
+ * its cost at the end. No clock frees a reservation: it ends with the prediction's final row, or with the row
+ * of a prediction that never began.
+ */
+import {
+  type BudgetRow,
+  type BudgetState,
+  clientSubject,
+  leftOf,
+  type Refused,
+  type Spender,
+  subjectsOf,
+  unitsOf,
+  windowEnd,
+  windowStart,
+} from "../../domain/money/budget.ts";
+import type { ClientLimits } from "../../domain/money/reservation.ts";
+
+const CLIENTS = clientSubject("");
+/** Client tokens are valid for an hour at most: nobody asks for their budgets after that. */
+const CLIENT_MS = 2 * 3_600_000;
+
+/** A prediction that is to be admitted. */
+export interface ReservationRequest extends Spender {
+  id: string;
+  object_id: string;
+  amount: number;
+  /** How many predictions of its token may run or wait at a time; null: any number. */
+  max_running: number | null;
+}
+
+interface Reservation extends Spender {
+  prediction_id: string;
+  object_id: string;
+  amount: number;
+  /** When it was made: the run counts in the window of that time. */
+  made_at: number;
+}
+
+/** A prediction that has ended. */
+export interface EndedRun extends Spender {
+  id: string;
+  created_at: number;
+  cost: number;
+}
+
+type StoredBudget = Omit<BudgetState, "reserved">;
+
+const BUDGET_COLUMNS = [
+  "id",
+  "subject",
+  "unit",
+  "most",
+  "window",
+  "kind",
+  "level",
+  "alert_at",
+  "created_at",
+  "updated_at",
+  "window_start",
+  "spent",
+] as const satisfies (keyof StoredBudget)[];
+
+const SAVE_BUDGET = `INSERT OR REPLACE INTO budgets (${BUDGET_COLUMNS.join(", ")})
+  VALUES (${BUDGET_COLUMNS.map(() => "?").join(", ")})`;
+
+const SAVE_RESERVATION = `INSERT OR REPLACE INTO reservations
+  (prediction_id, object_id, token_id, maker, client_id, amount, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+
+export class Ledger {
+  readonly #sql: SqlStorage;
+  readonly #budgets = new Map<string, BudgetState>();
+  /** By the id of the prediction. */
+  readonly #open = new Map<string, Reservation>();
+
+  constructor(sql: SqlStorage, now: number) {
+    this.#sql = sql;
+    this.load(now);
+  }
+
+  /** Reads what is stored. */
+  load(now: number): void {
+    for (const row of this.#stored<StoredBudget>("budgets"))
+      this.#budgets.set(row.id, { ...row, reserved: 0 });
+    for (const row of this.#stored<Reservation>("reservations"))
+      this.#open.set(row.prediction_id, row);
+    for (const budget of this.#budgets.values()) {
+      this.#recount(budget);
+      this.#roll(budget, now);
+    }
+  }
+
+  // ---- predictions
+
+  /**
+   * Reserves an amount, unless a hard budget or the limit of running predictions refuses it. A second time for
+   * the same object changes nothing. The reservation of another object of the prediction is replaced.
+   * @returns the reserved amount; null: nothing limits the prediction
+   */
+  reserve(request: ReservationRequest, now: number): { reserved: number | null } | Refused {
+    const { id, object_id, token_id, maker, client_id, amount } = request;
+    const known = this.#open.get(id);
+    if (known?.object_id === object_id) return { reserved: known.amount };
+    if (known) this.release(id, known.object_id);
+    const refused = this.refusal(request, now);
+    if (refused) return refused;
+    const isLimited = this.#limiting(request).length > 0;
+    if (!isLimited && request.max_running === null) return { reserved: null };
+    const spender = { token_id, maker, client_id };
+    this.#save({ prediction_id: id, object_id, ...spender, amount, made_at: now });
+    return { reserved: isLimited ? amount : null };
+  }
+
+  /** Returns why a prediction would not be admitted now, if it would not. */
+  refusal(request: Omit<ReservationRequest, "id" | "object_id">, now: number): Refused | undefined {
+    const { token_id, max_running, amount } = request;
+    if (max_running !== null) {
+      const open = [...this.#open.values()].filter((one) => one.token_id === token_id);
+      if (open.length >= max_running) return { running: max_running };
+    }
+    for (const budget of this.#limiting(request)) {
+      this.#roll(budget, now);
+      const needed = unitsOf(budget, amount);
+      if (needed > leftOf(budget))
+        return { budget, needed, resets_at: windowEnd(budget.window, budget.window_start) };
+    }
+    return undefined;
+  }
+
+  /**
+   * Raises the reservation of a prediction to `total`, or to what its budgets have left.
+   * @returns the amount that is reserved then; undefined: the prediction has no reservation
+   */
+  extend(id: string, objectId: string, total: number, now: number): number | undefined {
+    const known = this.#open.get(id);
+    if (known?.object_id !== objectId) return undefined;
+    const budgets = this.#limiting(known).filter(({ unit }) => unit === "amount");
+    for (const budget of budgets) this.#roll(budget, now);
+    const left = budgets.filter((one) => reserves(one, known)).map(leftOf);
+    const more = Math.min(total - known.amount, ...left);
+    if (more <= 0) return known.amount;
+    this.#remove(known);
+    this.#save({ ...known, amount: known.amount + more });
+    return known.amount + more;
+  }
+
+  /** Frees the reservation of a prediction that was not created after all. */
+  release(id: string, objectId: string): void {
+    const known = this.#open.get(id);
+    if (known?.object_id === objectId) this.#forget(known);
+  }
+
+  /** Replaces the reservation of a prediction that has ended by its cost. */
+  settle(run: EndedRun, now: number): void {
+    const known = this.#open.get(run.id);
+    if (known) this.#forget(known);
+    this.#spend({ ...run, created_at: known?.made_at ?? run.created_at }, 1, now);
+  }
+
+  /** Takes back the cost of an end that was never stored. */
+  takeBack(run: EndedRun, now: number): void {
+    this.#spend(run, -1, now);
+  }
+
+  #spend(run: EndedRun, sign: 1 | -1, now: number): void {
+    if (this.#budgets.size === 0) return;
+    for (const budget of this.#counting(run)) {
+      this.#roll(budget, now);
+      // A run from before the budget counts when it ends.
+      if (Math.max(run.created_at, budget.created_at) < budget.window_start) continue;
+      budget.spent = Math.max(0, budget.spent + sign * unitsOf(budget, run.cost));
+      this.#store(budget);
+    }
+  }
+
+  // ---- budgets
+
+  /** The budgets of the account, its members and its tokens as they are now, the oldest first. */
+  list(now: number): BudgetState[] {
+    const all = [...this.#budgets.values()].filter(({ subject }) => !subject.startsWith(CLIENTS));
+    for (const budget of all) this.#roll(budget, now);
+    return all.toSorted((a, b) => a.created_at - b.created_at).map((one) => ({ ...one }));
+  }
+
+  /** Adds a budget, or changes one: what it has counted in its window stays. */
+  set(row: BudgetRow, now: number): void {
+    const known = this.#budgets.get(row.id);
+    const { window_start, spent } = known ?? {
+      window_start: windowStart(row.window, now),
+      spent: 0,
+    };
+    const budget = { ...row, window_start, spent, reserved: 0 };
+    this.#budgets.set(row.id, budget);
+    this.#recount(budget);
+    this.#store(budget);
+  }
+
+  /** Adds the budgets of a client token, unless it has used them before. */
+  addClient({ id, max_predictions, budget }: ClientLimits, now: number): void {
+    const subject = clientSubject(id);
+    const limits = [
+      ["runs", max_predictions],
+      ["amount", budget],
+    ] as const;
+    for (const [unit, most] of limits) {
+      const row = `${subject}:${unit}`;
+      if (most === null || this.#budgets.has(row)) continue;
+      const fixed = { window: "total", kind: "hard", level: "admin", alert_at: 1 } as const;
+      const times = { created_at: now, updated_at: now };
+      this.set({ id: row, subject, unit, most, ...fixed, ...times }, now);
+    }
+    const old = [...this.#budgets.values()].filter(
+      (one) => one.subject.startsWith(CLIENTS) && one.created_at < now - CLIENT_MS,
+    );
+    for (const one of old) this.remove(one.id);
+  }
+
+  remove(id: string): void {
+    this.#budgets.delete(id);
+    this.#sql.exec("DELETE FROM budgets WHERE id = ?", id);
+  }
+
+  // ---- what counts
+
+  /** The budgets that count a run, the narrowest first. */
+  #counting(spender: Spender): BudgetState[] {
+    const subjects = subjectsOf(spender);
+    const all = [...this.#budgets.values()];
+    return subjects.flatMap((subject) => all.filter((one) => one.subject === subject));
+  }
+
+  #limiting(spender: Spender): BudgetState[] {
+    return this.#counting(spender).filter(({ kind }) => kind === "hard");
+  }
+
+  /** Begins the present window, in which nothing counts yet. It is stored with the next cost. */
+  #roll(budget: BudgetState, now: number): void {
+    const start = windowStart(budget.window, now);
+    if (start <= budget.window_start) return;
+    budget.window_start = start;
+    budget.spent = 0;
+    this.#recount(budget);
+  }
+
+  #recount(budget: BudgetState): void {
+    const open = [...this.#open.values()].filter(
+      (one) => this.#limiting(one).includes(budget) && reserves(budget, one),
+    );
+    budget.reserved = open.reduce((sum, { amount }) => sum + unitsOf(budget, amount), 0);
+  }
+
+  #save(one: Reservation): void {
+    const { prediction_id, object_id, token_id, maker, client_id, amount, made_at } = one;
+    const spender = [token_id, maker, client_id];
+    this.#sql.exec(SAVE_RESERVATION, prediction_id, object_id, ...spender, amount, made_at);
+    this.#add(one);
+  }
+
+  #forget(one: Reservation): void {
+    this.#sql.exec("DELETE FROM reservations WHERE prediction_id = ?", one.prediction_id);
+    this.#remove(one);
+  }
+
+  #add(one: Reservation): void {
+    this.#open.set(one.prediction_id, one);
+    this.#count(one, 1);
+  }
+
+  #remove(one: Reservation): void {
+    this.#open.delete(one.prediction_id);
+    this.#count(one, -1);
+  }
+
+  #count(one: Reservation, sign: 1 | -1): void {
+    for (const budget of this.#limiting(one))
+      if (reserves(budget, one)) budget.reserved += sign * unitsOf(budget, one.amount);
+  }
+
+  #store(budget: BudgetState): void {
+    this.#sql.exec(SAVE_BUDGET, ...BUDGET_COLUMNS.map((name) => budget[name]));
+  }
+
+  #stored<Row>(table: "budgets" | "reservations"): (Row & Record<string, SqlStorageValue>)[] {
+    return this.#sql
+      .exec<Row & Record<string, SqlStorageValue>>(`SELECT * FROM ${table}`)
+      .toArray();
+  }
+}
+
+/** Whether a reservation counts in the budget's window: it is neither from before the budget nor the window. */
+const reserves = (budget: BudgetState, { made_at }: Reservation) =>
+  made_at >= budget.created_at && made_at >= budget.window_start;

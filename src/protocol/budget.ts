@@ -1,0 +1,79 @@
+/** Budgets: limits of what an account, a member of an organization or an access token may spend. */
+import { z } from "zod";
+import { timestamp, uuid } from "./common.ts";
+import { amount, decimalAmount } from "./money.ts";
+
+export const BUDGET_WINDOWS = ["day", "week", "month", "total"] as const;
+const window = z.enum(BUDGET_WINDOWS).meta({
+  description:
+    "The time that the limit is for. Windows begin at midnight UTC, on Monday and on the first of the month; `total` never ends",
+});
+export type BudgetWindow = z.infer<typeof window>;
+
+const kind = z.enum(["hard", "alert"]).meta({
+  description:
+    "`hard` refuses predictions that could exceed the limit, and stops those that would. `alert` only sends webhook events",
+});
+export type BudgetKind = z.infer<typeof kind>;
+
+/** Who may change a budget, the lowest first: its level, and every higher one. */
+export const BUDGET_LEVELS = ["member", "admin", "operator"] as const;
+const level = z.enum(BUDGET_LEVELS).meta({
+  description:
+    "Who has set the budget and may change it: `member` its subject or an admin, `admin` an admin of the organization or the owner of the account, `operator` an operator",
+});
+export type BudgetLevel = z.infer<typeof level>;
+
+const alertAt = z.number().gt(0).max(1).meta({
+  description: "The share of the limit at which the event `budget.alert` is sent",
+  example: 0.8,
+});
+
+export const budget = z
+  .object({
+    id: uuid,
+    scope: z.enum(["account", "member", "token"]),
+    member: z.string().nullable().meta({ description: "Username, for the scope `member`" }),
+    token_id: uuid.nullable().meta({ description: "For the scope `token`" }),
+    limit: decimalAmount,
+    currency: z.string(),
+    window,
+    kind,
+    alert_at: alertAt,
+    set_by: level,
+    spent: decimalAmount.meta({ description: "Cost of the runs of this window that have ended" }),
+    reserved: decimalAmount.meta({ description: "Reserved for runs that have not ended" }),
+    left: decimalAmount,
+    resets_at: timestamp.nullable().meta({ description: "Null for the window `total`" }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: "Budget" });
+export type Budget = z.infer<typeof budget>;
+
+export const budgets = z.object({ items: z.array(budget) }).meta({ id: "Budgets" });
+
+export const updateBudget = z
+  .strictObject({ limit: amount, alert_at: alertAt, kind })
+  .partial()
+  .meta({ id: "UpdateBudget", example: { limit: "50" } });
+export type UpdateBudget = z.infer<typeof updateBudget>;
+
+export const createBudget = z
+  .strictObject({
+    limit: amount,
+    window,
+    kind: kind.default("hard"),
+    alert_at: alertAt.default(0.8),
+    member: z
+      .string()
+      .optional()
+      .meta({ description: "Username of a member of the organization, whose budget it is" }),
+    token_id: uuid.optional().meta({ description: "The access token whose budget it is" }),
+  })
+  .refine(({ member, token_id }) => member === undefined || token_id === undefined, {
+    message: "A budget is that of a member or of a token, not both",
+    path: ["token_id"],
+  })
+  .meta({ id: "CreateBudget", example: { limit: "10", window: "day" } });
+export type CreateBudget = z.infer<typeof createBudget>;

@@ -1,0 +1,274 @@
+/**
+ * Budgets of an account, of its members and of its access tokens. They are in the account's object; D1 says to
+ * which subjects a hard budget applies.
+ */
+import { v7 as uuid } from "uuid";
+import { hasRole } from "../../domain/accounts/access.ts";
+import {
+  type BudgetRow,
+  type BudgetState,
+  leftOf,
+  memberSubject,
+  tokenSubject,
+  windowEnd,
+} from "../../domain/money/budget.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
+import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
+import { accountAt } from "../../objects/stubs/account.ts";
+import {
+  BUDGET_LEVELS,
+  type Budget,
+  type BudgetLevel,
+  type CreateBudget,
+  type UpdateBudget,
+} from "../../protocol/budget.ts";
+import { amountText } from "../../protocol/money.ts";
+import { forgetFacts } from "../../storage/accounts/account-facts.ts";
+import { markBudgeted, unmarkBudgeted } from "../../storage/accounts/budgeted.ts";
+import { findMember } from "../../storage/accounts/organizations.ts";
+import { findTokenMaker, listTokenIds } from "../../storage/accounts/tokens.ts";
+import { findUsernames } from "../../storage/accounts/users.ts";
+import { type Caller, requireAccountAccess, requireUnlimited } from "../access/access.ts";
+import { findAccount, openAccount } from "../access/accounts.ts";
+import { auditEntry } from "../audit/record.ts";
+import type { Services } from "../services.ts";
+
+const MAX_BUDGETS = 500;
+
+/** Who manages the budgets of an account. */
+export interface BudgetManager {
+  account_id: string;
+  level: BudgetLevel;
+  /** The member of the organization, whose own budgets and tokens they manage. Empty: all of the account. */
+  member: string;
+}
+
+export const operatorOf = (account_id: string): BudgetManager => ({
+  account_id,
+  level: "operator",
+  member: "",
+});
+
+/** @throws ProblemError forbidden */
+export async function readerOf(services: Services, caller: Caller): Promise<BudgetManager> {
+  await requireAccountAccess(services, caller, "The budgets of the account", "member");
+  const isAdmin = hasRole(caller, "admin");
+  const { user_id: account_id, maker } = caller;
+  return { account_id, level: isAdmin ? "admin" : "member", member: isAdmin ? "" : maker };
+}
+
+/**
+ * Returns the caller as a manager. A token that has a budget or another limit could otherwise raise its own.
+ * @throws ProblemError forbidden
+ */
+export async function managerOf(services: Services, caller: Caller): Promise<BudgetManager> {
+  const manager = await readerOf(services, caller);
+  requireUnlimited(caller, "change budgets");
+  if (caller.is_session) return manager;
+  const states = await statesOf(services, manager.account_id);
+  if (states.some(({ subject }) => subject === tokenSubject(caller.token_id)))
+    throw new ProblemError(
+      "forbidden",
+      "This token cannot change budgets: it has one itself. Use the dashboard, or a token without a budget.",
+    );
+  return manager;
+}
+
+/** Lists the budgets that a manager may see, the oldest first. */
+export async function listBudgets(services: Services, manager: BudgetManager): Promise<Budget[]> {
+  return present(services, await seenBy(services, manager));
+}
+
+/** @throws ValidationFailure for an unknown member or token; ProblemError forbidden, conflict */
+export async function createBudget(
+  services: Services,
+  manager: BudgetManager,
+  { member, token_id, limit, ...rest }: CreateBudget,
+): Promise<Budget> {
+  const subject = await subjectOf(services, manager, member, token_id);
+  const states = await statesOf(services, manager.account_id);
+  if (states.length >= MAX_BUDGETS)
+    throw conflict(`An account can have at most ${MAX_BUDGETS} budgets. Delete an unused one.`);
+  const now = Date.now();
+  const row: BudgetRow = {
+    ...rest,
+    id: uuid(),
+    subject,
+    unit: "amount",
+    most: limit,
+    level: manager.level,
+    created_at: now,
+    updated_at: now,
+  };
+  return save(services, manager, row, "budget.created");
+}
+
+/** @throws ProblemError not_found, forbidden */
+export async function updateBudget(
+  services: Services,
+  manager: BudgetManager,
+  id: string,
+  { limit, ...rest }: UpdateBudget,
+): Promise<Budget> {
+  const state = await requireBudget(services, manager, id);
+  const { window_start: _start, spent: _spent, reserved: _reserved, ...before } = state;
+  const row = {
+    ...before,
+    ...rest,
+    ...(limit !== undefined && { most: limit }),
+    // A budget of an admin that an operator changes stays the admin's.
+    updated_at: Date.now(),
+  };
+  const saved = await save(services, manager, row, "budget.updated", before);
+  if (row.kind !== "hard") await unmark(services, manager.account_id, row.subject);
+  return saved;
+}
+
+/** @throws ProblemError not_found, forbidden */
+export async function deleteBudget(
+  services: Services,
+  manager: BudgetManager,
+  id: string,
+): Promise<void> {
+  const { subject } = await requireBudget(services, manager, id);
+  const { account_id } = manager;
+  const entry = entryOf("budget.deleted", account_id, id, {});
+  const account = accountAt(services.env, await openAccount(services, account_id));
+  // The change is recorded before it is made: the object is not part of a transaction of D1.
+  await markBudgeted(services.db, account_id, subject, entry);
+  await account.removeBudget(id);
+  await unmark(services, account_id, subject);
+}
+
+async function save(
+  services: Services,
+  { account_id }: BudgetManager,
+  row: BudgetRow,
+  action: "budget.created" | "budget.updated",
+  before?: BudgetRow,
+): Promise<Budget> {
+  const entry = entryOf(action, account_id, row.id, {
+    ...(before && { before: recorded(before) }),
+    after: recorded(row),
+  });
+  const account = accountAt(services.env, await openAccount(services, account_id));
+  // Predictions begin to ask the object before it has the budget: one that did not ask would not be counted in
+  // time.
+  await markBudgeted(services.db, account_id, row.subject, entry);
+  await account.setBudget(row);
+  forgetFacts(account_id);
+  const state = (await account.budgets()).find(({ id }) => id === row.id);
+  const [saved] = await present(services, state ? [state] : []);
+  if (!saved) throw notFound(`The budget '${row.id}'`);
+  return saved;
+}
+
+/** Notes that no hard budget applies to a subject, if none does. */
+async function unmark(services: Services, accountId: string, subject: string): Promise<void> {
+  const states = await statesOf(services, accountId);
+  if (states.some((one) => one.subject === subject && one.kind === "hard")) return;
+  await unmarkBudgeted(services.db, accountId, subject);
+  forgetFacts(accountId);
+}
+
+const recorded = ({ subject, most, window, kind, alert_at, level }: BudgetRow) => ({
+  ...{ subject, limit: amountText(most), window, kind, alert_at, set_by: level },
+});
+
+const entryOf = (
+  action: "budget.created" | "budget.updated" | "budget.deleted",
+  account_id: string,
+  id: string,
+  changes: { before?: Record<string, unknown>; after?: Record<string, unknown> },
+) => auditEntry({ action, account_id, targets: [{ type: "budget", id, name: id }], ...changes });
+
+const statesOf = async (services: Services, accountId: string): Promise<BudgetState[]> =>
+  (await (await findAccount(services, accountId))?.budgets()) ?? [];
+
+/**
+ * Returns the subject of a new budget.
+ * @throws ValidationFailure; ProblemError forbidden for what is not the member's own
+ */
+async function subjectOf(
+  { db }: Services,
+  manager: BudgetManager,
+  username: string | undefined,
+  tokenId: string | undefined,
+): Promise<string> {
+  const { account_id, member } = manager;
+  if (tokenId !== undefined) {
+    const token = await findTokenMaker(db, account_id, tokenId);
+    if (!token || (member !== "" && token.made_by !== member))
+      throw invalid(["body", "token_id"], "No access token of this account has this ID");
+    return tokenSubject(tokenId);
+  }
+  if (username !== undefined) {
+    const found = await findMember(db, account_id, username);
+    if (!found) throw invalid(["body", "member"], `'${username}' is not a member`);
+    if (member === "" || member === found.user.id) return memberSubject(found.user.id);
+  } else if (member === "") return "";
+  throw new ProblemError(
+    "forbidden",
+    "Members set budgets only for themselves and their own access tokens. Send 'member' or 'token_id', or ask an admin.",
+  );
+}
+
+/** Members see what limits them: their own budgets, those of their tokens, and those of the account. */
+async function seenBy(
+  services: Services,
+  { account_id, member }: BudgetManager,
+): Promise<BudgetState[]> {
+  const states = await statesOf(services, account_id);
+  if (member === "") return states;
+  const tokens = await listTokenIds(services.db, account_id, member);
+  const subjects = ["", memberSubject(member), ...tokens.map(({ id }) => tokenSubject(id))];
+  return states.filter(({ subject }) => subjects.includes(subject));
+}
+
+async function requireBudget(
+  services: Services,
+  manager: BudgetManager,
+  id: string,
+): Promise<BudgetState> {
+  const states = await seenBy(services, manager);
+  const state = states.find((one) => one.id === id && one.unit === "amount");
+  if (!state) throw notFound(`The budget '${id}'`);
+  const isOwn = manager.member === "" || state.subject !== "";
+  if (isOwn && BUDGET_LEVELS.indexOf(manager.level) >= BUDGET_LEVELS.indexOf(state.level))
+    return state;
+  throw new ProblemError(
+    "forbidden",
+    state.level === "operator"
+      ? "An operator of this deployment has set this budget, and only an operator can change it."
+      : "An owner or admin of the account has set this budget. Ask one of them to change it.",
+  );
+}
+
+async function present({ db, settings }: Services, states: BudgetState[]): Promise<Budget[]> {
+  const shown = states.filter(({ unit }) => unit === "amount");
+  const idOf = (subject: string, prefix: string) =>
+    subject.startsWith(prefix) ? subject.slice(prefix.length) : null;
+  const members = shown.flatMap(({ subject }) => idOf(subject, "member:") ?? []);
+  const names = await findUsernames(db, members);
+  return shown.map((state) => {
+    const { id, subject, most, window, window_start, kind, alert_at, level, spent } = state;
+    const member = idOf(subject, "member:");
+    const token_id = idOf(subject, "token:");
+    const end = windowEnd(window, window_start);
+    return {
+      id,
+      scope: member ? "member" : token_id ? "token" : "account",
+      member: member && (names.get(member) ?? "former member"),
+      token_id,
+      limit: amountText(most),
+      currency: settings.currency,
+      ...{ window, kind, alert_at, set_by: level },
+      spent: amountText(spent),
+      reserved: amountText(state.reserved),
+      left: amountText(leftOf(state)),
+      resets_at: end === null ? null : new Date(end).toISOString(),
+      created_at: new Date(state.created_at).toISOString(),
+      updated_at: new Date(state.updated_at).toISOString(),
+    };
+  });
+}

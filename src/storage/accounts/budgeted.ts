@@ -1,0 +1,32 @@
+/** The subjects of an account to which a hard budget applies. */
+import { and, eq, type SQL } from "drizzle-orm";
+import type { EntryRow } from "../../domain/audit/entry.ts";
+import { insertEntry } from "../audit/entries.ts";
+import type { Database } from "../database.ts";
+import { budgeted } from "../schema/index.ts";
+
+export const selectBudgeted = (db: Database, accountId: string | SQL) =>
+  db.select({ subject: budgeted.subject }).from(budgeted).where(eq(budgeted.account_id, accountId));
+
+/** Notes that a hard budget is about to apply to a subject, with the entry of the audit log. */
+export async function markBudgeted(
+  db: Database,
+  account_id: string,
+  subject: string,
+  entry: EntryRow,
+): Promise<void> {
+  await db.batch([
+    db.insert(budgeted).values({ account_id, subject }).onConflictDoNothing(),
+    insertEntry(db, entry),
+  ]);
+}
+
+/** Notes that no hard budget applies to a subject any more. */
+export async function unmarkBudgeted(
+  db: Database,
+  accountId: string,
+  subject: string,
+): Promise<void> {
+  const { account_id, subject: column } = budgeted;
+  await db.delete(budgeted).where(and(eq(account_id, accountId), eq(column, subject)));
+}
