@@ -11,7 +11,7 @@ export interface Cost {
   /** ISO 4217, as in "USD". */
   currency: string;
   parts: {
-    /** `run`, `setup`, or a type that is added later. */
+    /** `time`, `setup`, `input_tokens` …: a type may be added later. */
     type: string;
     quantity: number;
     unit: string;

@@ -1,9 +1,11 @@
 /** `auspex predictions`: lists your own predictions, or shows one in full. */
 import { z } from "zod";
+import { priceText } from "../../domain/money/price.ts";
 import { parseExact } from "../../lib/exact-json.ts";
 import { readableJson } from "../../lib/text.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { model as modelShape } from "../../protocol/model.ts";
+import { amountOf } from "../../protocol/money.ts";
 import {
   type Prediction,
   prediction,
@@ -42,9 +44,12 @@ export const predictionsCommand = (host: Host) =>
           ["input", input],
           ["output", result],
         ] as const;
+        const paid = costText(one);
         const rest = parts.map(([name, value]) => `${name}  ${readableJson(value)}`);
         return output.result(
-          [table(HEAD, [rowOf(one)]), failureOf(one), ...rest].filter(Boolean).join("\n"),
+          [table(HEAD, [rowOf(one)]), failureOf(one), paid && `cost  ${paid}`, ...rest]
+            .filter(Boolean)
+            .join("\n"),
           one,
         );
       }
@@ -76,6 +81,10 @@ const seconds = (text: string | null): string => (text === null ? "" : `${text}s
 
 const failureOf = ({ error }: Prediction): string =>
   error === null ? "" : `error (${error.source})  ${error.message}`;
+
+/** Returns the cost of a run that had a price; otherwise an empty text. */
+export const costText = ({ cost }: Pick<Prediction, "cost">): string =>
+  cost && cost.parts.length > 0 ? priceText(amountOf(cost.amount) ?? 0, cost.currency) : "";
 
 /** `auspex logs` ends when the stream is silent for one second. */
 const IDLE_SECONDS = 1;

@@ -14,6 +14,7 @@ import { OutputFiles } from "../run/output-files.ts";
 import { follow, VALIDATED } from "../service/events.ts";
 import { cancelSoon, fullName, readVersion } from "../service/service.ts";
 import { type Host, newServiceCommand, openService } from "../session.ts";
+import { costText } from "./predictions.ts";
 import { readLocalFile, uploadFile } from "./upload.ts";
 
 const PARALLEL = 4;
@@ -104,8 +105,9 @@ export const runCommand = (host: Host) =>
         const saved = folder === undefined ? full.output : await files.save(full.output);
         output.result("", { ...full, output: saved });
       }
+      const paid = costText(done);
       const facts = `${done.id} ${done.status} in ${done.execution_time ?? "0.000"}s`;
-      display.say(facts);
+      display.say(paid ? `${facts}, ${paid}` : facts);
       if (done.status === "succeeded") return;
       throw new Failure(done.error?.message ?? `The prediction was ${done.status}.`);
     });

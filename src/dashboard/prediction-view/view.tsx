@@ -6,7 +6,8 @@
 import { withoutLog } from "../../domain/predictions/log-text.ts";
 import { setupText } from "../../domain/predictions/timeline.ts";
 import type { Explanation, ReasonCode } from "../../protocol/explanation.ts";
-import type { PredictionError } from "../../protocol/prediction.ts";
+import { amountOf } from "../../protocol/money.ts";
+import type { Prediction, PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { duration } from "../ui/duration.ts";
 import { Submit } from "../ui/fields.tsx";
@@ -97,7 +98,8 @@ export function PredictionPanel({
       </section>
       <Logs view={view} />
       <div data-part="metrics">
-        <Metrics metrics={prediction.metrics} price={view.price} />
+        <Metrics metrics={prediction.metrics} />
+        <CostParts cost={prediction.cost} />
       </div>
     </div>
   );
@@ -216,27 +218,35 @@ const metricText = (name: string, value: number) =>
     ? duration(value)
     : String(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
 
-const Metrics = ({
-  metrics,
-  price,
-}: {
-  metrics: PredictionView["prediction"]["metrics"];
-  price: number | undefined;
-}) => {
+const Metrics = ({ metrics }: Pick<Prediction, "metrics">) => {
   const all = Object.entries(metrics ?? {});
-  return all.length === 0 && price === undefined ? null : (
+  return all.length === 0 ? null : (
     <dl class="figures spaced" aria-label="Metrics">
       {all.map(([name, value]) => (
         <Fact name={name.replaceAll("_", " ")}>{metricText(name, value)}</Fact>
       ))}
-      {price !== undefined && (
-        <Fact name="price">
-          <Price value={price} />
-        </Fact>
-      )}
     </dl>
   );
 };
+
+/** A cost is shown only if the run had a price. */
+const CostParts = ({ cost }: Pick<Prediction, "cost">) =>
+  cost && cost.parts.length > 0 ? (
+    <dl class="figures spaced" aria-label="Cost">
+      <Fact name="cost">
+        <Amount text={cost.amount} />
+      </Fact>
+      {cost.parts.map(({ type, quantity, unit, amount }) => (
+        <Fact name={type.replaceAll("_", " ")}>
+          {unit === "second" ? duration(quantity) : `${quantity.toLocaleString("en")} ${unit}s`}
+          {" · "}
+          <Amount text={amount} />
+        </Fact>
+      ))}
+    </dl>
+  ) : null;
+
+const Amount = ({ text }: { text: string }) => <Price value={amountOf(text) ?? 0} />;
 
 /** Most predictions start sooner: the text would only flash. */
 const SHOWN_AFTER_MS = 2_000;

@@ -40,8 +40,6 @@ export interface PredictionView
   extends Pick<History, "canceling" | "last" | "logs">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
-  /** The cost of the run; undefined while it runs, and where no price is known. */
-  price: number | undefined;
   /** The name of the token, as in `ListedPrediction`. */
   token: string | null;
   /** The model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
@@ -108,7 +106,6 @@ export async function viewPrediction(
       display,
       isMasked: !version,
       prediction,
-      price: row.cost || undefined,
       steps: timeline(NO_MOMENTS, prediction),
     };
   }
@@ -124,7 +121,6 @@ export async function viewPrediction(
   const input = history.input && (await refreshInputUrls(services, caller, origin, history.input));
   return {
     prediction,
-    price: row.cost || undefined,
     token: row.token_name,
     model,
     mayPin,

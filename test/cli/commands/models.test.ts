@@ -185,13 +185,27 @@ test("a version has the known sizes of its image", async () => {
 
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 const AT = "2026-11-26T00:00:00.000Z";
+const RUN = {
+  type: "run",
+  quantity: 1,
+  unit: "second",
+  price: "5.76",
+  per: 3_600,
+  amount: "0.0016",
+};
 
 test("a prediction is printed in local time, with the exact digits of its input and output", async () => {
   const told = {
     ...{ id: ID, model: { owner: "ada", name: "story", version_number: 1 } },
     ...{ created_at: AT, updated_at: AT, status: "succeeded" },
-    ...{ setup_time: null, execution_time: "0.412", error: null, metrics: null, cost: null },
-    ...{ url: `https://example.com/v1/predictions/${ID}`, stream: false, data_removed: false },
+    ...{ setup_time: null, execution_time: "0.412", error: null, metrics: null },
+    ...{ cost: { amount: "0.0016", currency: "USD", parts: [RUN] } },
+    ...{
+      url: `https://example.com/v1/predictions/${ID}`,
+      stream: false,
+      data_removed: false,
+      created_by: null,
+    },
   };
   const [input, output] = ['{"seed":18446744073709551615}', '{"score":1.0}'];
   const body = `${JSON.stringify(told).slice(0, -1)},"input":${input},"output":${output}}`;
@@ -206,6 +220,7 @@ test("a prediction is printed in local time, with the exact digits of its input 
       const { code, out, err } = await home.run(["predictions", ID, ...args]);
       expect(code, err).toBe(0);
       expect(out).toContain(args.length > 0 ? AT : "  2026-11-26 01:00  ");
+      expect(out).toContain(args.length > 0 ? '"amount": "0.0016"' : "cost  $0.0016\n");
       expect(out.replaceAll(/\s/g, "")).toContain(input);
       expect(out.replaceAll(/\s/g, "")).toContain(output);
     }

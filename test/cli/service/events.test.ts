@@ -18,6 +18,7 @@ const DONE = {
   error: null,
   metrics: null,
   cost: null,
+  created_by: null,
   url: URL_OF,
   stream: true,
 };

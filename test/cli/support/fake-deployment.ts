@@ -142,6 +142,7 @@ const TRIAL = {
     execution_time: null,
     metrics: null,
     cost: null,
+    created_by: null,
     url: `http://127.0.0.1/v1/predictions/${OWNER.id}`,
   },
 };

@@ -9,6 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { newRunnable } from "../support/examples.ts";
 import { exported, linesIn, ofType } from "../support/export.ts";
 import { rowOf } from "../support/objects.ts";
+import { textOf } from "../support/page-text.ts";
 import { addressOf, exchanged, freshPath } from "../support/receiver.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { Visitor } from "../support/visitor.ts";
@@ -134,7 +135,8 @@ test("those who see an example or a shared prediction do not learn its cost", as
   expect((await client.get(id)).cost).toEqual(COST);
   await visitor.look(path);
   await visitor.send(`${path}/examples`, { prediction_id: id });
-  await visitor.look(`/predictions/${id}`);
+  const { html: page } = await visitor.look(`/predictions/${id}`);
+  expect(textOf(page)).toContain("cost $0.00033 time 0.3 s · $0.00013 setup 0.4 s · $0.0002");
   const { html } = await visitor.send(`/predictions/${id}/share`, { days: "7" });
   const [shared = ""] = /\/shared\/auss_\w+/.exec(html) ?? [];
   const { client: other } = await newDashboardUser();
