@@ -67,6 +67,7 @@ export const createBudget = z
     alert_at: alertAt.default(0.8),
     member: z
       .string()
+      .max(63)
       .optional()
       .meta({ description: "Username of a member of the organization, whose budget it is" }),
     token_id: uuid.optional().meta({ description: "The access token whose budget it is" }),

@@ -1,6 +1,7 @@
 /** Tokens that a server issues for web pages, and for the readers of a prediction's events. */
 import { z } from "zod";
 import { timestamp, uuid } from "./common.ts";
+import { amount, decimalAmount } from "./money.ts";
 import { modelName } from "./operator.ts";
 import { webOrigin } from "./token-limits.ts";
 
@@ -28,6 +29,17 @@ export const createClientToken = z
       .min(1)
       .max(MAX_LISTED)
       .meta({ description: "Origins of the web pages that can use it" }),
+    max_predictions: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .meta({ description: "How many predictions it can create in all. By default, any number" }),
+    budget: amount.optional().meta({
+      description:
+        "What its predictions can cost in all, as decimal text or a number. By default, any amount",
+      example: "0.5",
+    }),
   })
   .meta({
     id: "CreateClientToken",
@@ -41,6 +53,8 @@ export const clientToken = z
     token: z.string().meta({ example: "ausc_eyJpZCI6…" }),
     models: z.array(z.string()),
     origins: z.array(z.string()),
+    max_predictions: z.int().nullable(),
+    budget: decimalAmount.nullable(),
     expires_at: timestamp,
   })
   .meta({ id: "ClientToken", description: "Shown only in this response" });

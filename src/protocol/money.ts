@@ -57,9 +57,12 @@ export const cost = z
   .meta({ id: "Cost", description: "What a run costs its account" });
 export type Cost = z.infer<typeof cost>;
 
+/** More than the longest amount has. */
+const MAX_CHARS = 40;
+
 /** The amount of a request: decimal text or a number, which becomes an integer of billionths. */
 export const amount = z
-  .union([z.string(), z.number()])
+  .union([z.string().max(MAX_CHARS), z.number()])
   .transform((value, context) => {
     const text = typeof value === "number" ? value.toFixed(DIGITS) : value.trim();
     const amount = amountOf(text);

@@ -20,6 +20,9 @@ export const clientClaims = z.object({
   /** The ids of the models that it runs. */
   models: z.array(z.string()),
   origins: z.array(z.string()),
+  /** What it may use in all; the budget in billionths of the currency unit. Absent: no limit. */
+  max_predictions: z.number().optional(),
+  budget: z.number().optional(),
 });
 export type ClientClaims = z.infer<typeof clientClaims>;
 

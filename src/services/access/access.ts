@@ -4,6 +4,7 @@ import {
   accessToPrediction,
   type Principal,
 } from "../../domain/accounts/access.ts";
+import type { ClientLimits } from "../../domain/money/reservation.ts";
 import { notVisible, ProblemError } from "../../errors/errors.ts";
 import type { Priority } from "../../protocol/common.ts";
 import { DEFAULT_SCOPES, type Scope } from "../../protocol/operator.ts";
@@ -153,6 +154,8 @@ export interface Caller extends Principal {
   expires_at?: number | null;
   /** The only priority that the caller's predictions may have. Null: any. */
   priority: Priority | null;
+  /** What the client token of the request may use in all, if that is limited. */
+  client_limits?: ClientLimits;
   /** When the client token or stream token of the request expires, Unix ms: `token_id` has issued it. */
   signed_until?: number;
   /** The limits of the token. Null or absent: none. */

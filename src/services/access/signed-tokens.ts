@@ -28,6 +28,8 @@ export async function authenticateClient(
   const { requests_per_minute, predictions_per_minute, max_running, endpoints, origins } =
     issuer.limits ?? {};
   const covered = issuer.models;
+  const { id, max_predictions = null, budget = null } = claims;
+  const isLimited = max_predictions !== null || budget !== null;
   return {
     ...issuer,
     scopes: issuer.scopes.filter((scope) => scope === "predict"),
@@ -38,7 +40,8 @@ export async function authenticateClient(
       origins: claims.origins.filter((one) => origins?.includes(one) ?? true),
     },
     is_operator: false,
-    client_id: claims.id,
+    client_id: id,
+    ...(isLimited && { client_limits: { id, max_predictions, budget } }),
     signed_until: claims.expires_at,
   };
 }

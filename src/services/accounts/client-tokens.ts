@@ -8,6 +8,7 @@ import {
   SIGNED_SECONDS,
   type StreamToken,
 } from "../../protocol/client-token.ts";
+import { amountText } from "../../protocol/money.ts";
 import { signingKeys } from "../../storage/files/signed-file-urls.ts";
 import type { Caller } from "../access/access.ts";
 import { predictionStub } from "../predictions/predictions.ts";
@@ -18,7 +19,7 @@ import { modelIds } from "./tokens.ts";
 export async function createClientToken(
   services: Services,
   caller: Caller,
-  { expires_in, models, origins }: CreateClientToken,
+  { expires_in, models, origins, max_predictions, budget }: CreateClientToken,
 ): Promise<ClientToken> {
   const { client_id, limits, token_id: issuer } = caller;
   if (client_id !== undefined || limits?.origins)
@@ -34,10 +35,18 @@ export async function createClientToken(
     );
   const id = uuid();
   const expires_at = expiryOf(caller, expires_in);
-  const claims: ClientClaims = { id, issuer, expires_at, models: ids, origins };
+  const claims: ClientClaims = {
+    ...{ id, issuer, expires_at, models: ids, origins },
+    ...{ max_predictions, budget },
+  };
   const [key] = await signingKeys(services.settings, services.db);
   const token = signToken(key, "ausc", claims);
-  return { id, token, models, origins, expires_at: new Date(expires_at).toISOString() };
+  return {
+    ...{ id, token, models, origins },
+    max_predictions: max_predictions ?? null,
+    budget: budget === undefined ? null : amountText(budget),
+    expires_at: new Date(expires_at).toISOString(),
+  };
 }
 
 /** Returns the time at which a token ends that is issued now: at the latest with the token that issues it. */

@@ -84,9 +84,13 @@ export async function predictionSpec(
   const isBudgeted = subjectsOf(maker).some((subject) => budgeted.includes(subject));
   const charges_setup = settings.chargesSetup;
   const maxRunning = caller.limits?.max_running ?? null;
+  const client = caller.client_limits;
   const reservation =
-    isBudgeted || maxRunning !== null
-      ? reservationOf({ price_per_hour, prices, charges_setup, ...limits }, maxRunning)
+    isBudgeted || maxRunning !== null || client
+      ? {
+          ...reservationOf({ price_per_hour, prices, charges_setup, ...limits }, maxRunning),
+          ...(client && { client }),
+        }
       : null;
   return {
     url: `${origin}/v1/predictions/${id}`,

@@ -4,6 +4,7 @@ import { CHECK_MS } from "../../../src/domain/accounts/access.ts";
 import type { ClientToken } from "../../../src/protocol/client-token.ts";
 import { forgetTokens } from "../../../src/services/access/authentication.ts";
 import { run } from "../support/accounts.ts";
+import { newBudget, ranBefore, setPrice } from "../support/budgets.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import { EventReader } from "../support/events.ts";
@@ -335,6 +336,66 @@ describe("the end of a client token", () => {
     expect(last).toMatchObject({ event: "problem", data: { status: 401 } });
     await going.leave();
     forgetTokens();
+  });
+});
+
+describe("what a client token may use in all", () => {
+  const creates = (page: Page, model: string, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () => page.refused("/v1/predictions", { model, input: {} })),
+    );
+  const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();
+
+  test("the number of its predictions is exact, also for parallel ones, and a repeated key counts once", async () => {
+    const { world, server } = await newPage();
+    const issued = await issue(server, { models: [world.model], max_predictions: 3 });
+    expect(issued).toMatchObject({ max_predictions: 3, budget: null });
+    const page = new Page(issued.token);
+    const body = { model: world.model, input: {} };
+    const key = { "idempotency-key": "k" };
+    const first = await page.create(body, key);
+    expect((await page.create(body, key)).body.id).toBe(first.body.id);
+    const answers = await creates(page, world.model, 5);
+    expect(statuses(answers)).toEqual([202, 202, 402, 402, 402]);
+    expect(answers.find(({ status }) => status === 402)?.body).toMatchObject({
+      detail: "This client token allows 3 predictions, and all are used. Request another token.",
+    });
+    expect((await page.create(body, key)).body.id).toBe(first.body.id);
+    await page.cancel(first.body.id);
+    expect(statuses(await creates(page, world.model, 1))).toEqual([402]);
+    const another = new Page((await issue(server, { models: [world.model] })).token);
+    expect(statuses(await creates(another, world.model, 1))).toEqual([202]);
+  });
+
+  test("its budget is reserved before a prediction begins, and the refusal says what is left", async () => {
+    const { world, server } = await newPage();
+    await setPrice(world, "3600");
+    await ranBefore(world, 20, "10");
+    const issued = await issue(server, { models: [world.model], budget: "25.5" });
+    expect(issued).toMatchObject({ max_predictions: null, budget: "25.5" });
+    const page = new Page(issued.token);
+    const answers = await creates(page, world.model, 4);
+    expect(statuses(answers)).toEqual([202, 202, 402, 402]);
+    expect(answers.find(({ status }) => status === 402)?.body.detail).toMatch(
+      /^The budget of this client token .* 5\.5 .* of 25\.5 .* Request another token\.$/,
+    );
+  });
+
+  test("a budget of the account refuses it, and tells a web page no amounts", async () => {
+    const { world, page } = await newPage();
+    await setPrice(world, "3600");
+    await newBudget(world.client, { limit: "1" });
+    const { status, body } = await page.refused("/v1/predictions", {
+      model: world.model,
+      input: {},
+    });
+    expect([status, body]).toMatchObject([
+      402,
+      {
+        detail:
+          "A budget of the account that issued this client token does not allow this prediction.",
+      },
+    ]);
   });
 });
 

@@ -58,6 +58,8 @@ const VALUES: Record<string, unknown[]> = {
   after_id: ["0", "1", "2", "99", "999999999999999"],
   sort_by: ["created_at", "predictions_count"],
   output: [{}, { type: "string" }],
+  origins: ["https://app.example.com", "http://localhost:8000"],
+  networks: ["203.0.113.0/24", "2001:db8::/32"],
   // Cursors of answers are requested with their whole address.
   cursor: [undefined],
   // Images of other registries are refused.
