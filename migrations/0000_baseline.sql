@@ -229,6 +229,22 @@ CREATE TABLE `account_counts` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `account_counts_told` ON `account_counts` (`told_at`,`user_id`,`model_id`);--> statement-breakpoint
+CREATE TABLE `account_usage` (
+	`day` text NOT NULL,
+	`user_id` text NOT NULL,
+	`predictions` integer NOT NULL,
+	`failed` integer NOT NULL,
+	`execution_ms` integer NOT NULL,
+	`setup_ms` integer NOT NULL,
+	`input_tokens` integer NOT NULL,
+	`output_tokens` integer NOT NULL,
+	`cached_tokens` integer NOT NULL,
+	`images` integer NOT NULL,
+	`cost` integer NOT NULL,
+	`told_at` integer NOT NULL,
+	PRIMARY KEY(`day`, `user_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `categories` (
 	`slug` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,

@@ -11,7 +11,7 @@ import {
   oidcVariables,
   requireProvider,
 } from "./env-oidc.ts";
-import type { CountMessage, WaitingJob } from "./protocol/queue.ts";
+import type { AccountMessage, WaitingJob } from "./protocol/queue.ts";
 import type { PartSizes } from "./protocol/upload.ts";
 import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 
@@ -23,7 +23,7 @@ export interface Bindings {
   /** Static assets: the dashboard's scripts and styles, the guides, the runner package. */
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
-  COUNTS: Queue<CountMessage>;
+  COUNTS: Queue<AccountMessage>;
   /**
    * A data set with a point for each end of a prediction (objects/prediction/version-facts.ts), where it is
    * bound.

@@ -26,6 +26,23 @@ export type WaitingJob = z.infer<typeof waitingJob>;
 
 export const dispatchMessage = waitingJob;
 
+/** Queue `counts`: the usage of an account on a day. */
+export const usageMessage = z.object({
+  user_id: uuid,
+  day: z.iso.date(),
+  predictions: z.number(),
+  failed: z.number(),
+  execution_ms: z.number(),
+  setup_ms: z.number(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_tokens: z.number(),
+  images: z.number(),
+  cost: z.number(),
+  told_at: z.int().nonnegative(),
+});
+export type UsageMessage = z.infer<typeof usageMessage>;
+
 /** Queue `counts`: how many predictions of a model an account has made, ever. */
 export const countMessage = z.object({
   user_id: uuid,
@@ -33,3 +50,7 @@ export const countMessage = z.object({
   predictions: z.int().nonnegative(),
 });
 export type CountMessage = z.infer<typeof countMessage>;
+
+/** A message of the queue `counts`. */
+export const accountMessage = z.union([countMessage, usageMessage]);
+export type AccountMessage = z.infer<typeof accountMessage>;

@@ -99,3 +99,38 @@ export const groupedUsage = z
   })
   .meta({ id: "Usage" });
 export type Usage = z.infer<typeof groupedUsage>;
+
+export const DEPLOYMENT_GROUPS = ["day", "month", "account"] as const;
+export type DeploymentGroup = (typeof DEPLOYMENT_GROUPS)[number];
+
+export const deploymentUsageQuery = z.strictObject({
+  group_by: groupNames(DEPLOYMENT_GROUPS).default("account").meta({
+    description: "`day`, `month` or `account`, or several with commas between them",
+    example: "month,account",
+  }),
+  ...usageFilter,
+});
+export type DeploymentUsageQuery = Omit<z.infer<typeof deploymentUsageQuery>, "format">;
+
+export const deploymentUsage = z
+  .object({
+    from: day.meta({ example: "2026-11-01" }),
+    to: day.meta({ example: "2026-11-30" }),
+    group_by: z.array(z.enum(DEPLOYMENT_GROUPS)),
+    ...usageTotals,
+    groups: z
+      .array(
+        z.object({
+          day: day.optional().meta({ example: "2026-11-21" }),
+          month: z.string().optional().meta({ example: "2026-11" }),
+          account_id: z.string().optional(),
+          account: z.string().nullable().optional().meta({
+            description: "Username of the user or organization",
+          }),
+          ...usageSums,
+        }),
+      )
+      .meta({ description: "By time first, then the dearest first" }),
+  })
+  .meta({ id: "DeploymentUsage" });
+export type DeploymentUsage = z.infer<typeof deploymentUsage>;

@@ -3,7 +3,8 @@ import type { z } from "zod";
 import { backoffMs } from "../lib/retry.ts";
 import { logger } from "../log.ts";
 import { poolOf } from "../objects/stubs/pool.ts";
-import { countMessage, dispatchMessage, type WaitingJob } from "../protocol/queue.ts";
+import { accountMessage, dispatchMessage, type WaitingJob } from "../protocol/queue.ts";
+import { saveUsage } from "../services/accounts/deployment-usage.ts";
 import { countPredictions } from "../services/models/models.ts";
 import type { Services } from "../services/services.ts";
 
@@ -26,13 +27,18 @@ export async function dispatch({ env }: Services, batch: MessageBatch): Promise<
   );
 }
 
-/** Writes all counts in one transaction. */
+/** Writes all counts in one transaction, and all usage in another. */
 export async function count(services: Services, batch: MessageBatch): Promise<void> {
-  const messages = parsedMessages(batch, countMessage);
+  const messages = parsedMessages(batch, accountMessage);
+  const bodies = messages.map(({ body }) => body);
   try {
     await countPredictions(
       services,
-      messages.map(({ body }) => body),
+      bodies.filter((body) => "model_id" in body),
+    );
+    await saveUsage(
+      services,
+      bodies.filter((body) => "day" in body),
     );
     for (const { message } of messages) message.ack();
   } catch (error) {

@@ -12,6 +12,7 @@ import {
 import { replaceSecrets } from "../storage/webhooks/endpoints.ts";
 import { sweepDatabaseSpace } from "./access/storage-quota.ts";
 import { sweepAccounts } from "./accounts/delete-account.ts";
+import { sweepUsage } from "./accounts/deployment-usage.ts";
 import { sweepSuspended } from "./accounts/suspension.ts";
 import { sweepAudit } from "./audit/trail.ts";
 import { sweepBackups } from "./backups/make-backup.ts";
@@ -37,6 +38,7 @@ export const SWEEPS = {
   accounts: sweepAccounts,
   sessions: sweepSessions,
   shares: sweepShares,
+  usage: sweepUsage,
   suspended: sweepSuspended,
   revoked_runners: sweepRevokedRunners,
   pools: sweepPools,

@@ -116,7 +116,8 @@ export function usageReport(
   const others = rows.some(({ model_id }) => model_id === "");
   const ids = [...named.map(({ model_id }) => model_id), ...(others ? [""] : [])];
   const byDay = Map.groupBy(rows, ({ day }) => day);
-  const of = (id: string, all: UsageRow[] = []) => sumUsage(all.filter((row) => row.model_id === id));
+  const of = (id: string, all: UsageRow[] = []) =>
+    sumUsage(all.filter((row) => row.model_id === id));
   return {
     days: days.map((day) => ({
       day,

@@ -1,10 +1,11 @@
 /**
- * Publishes how many predictions of each model the account has made, ever: those that have ended, which
- * usage counts, and those that have not. Figures are absolute, and none that fell is published, so that
+ * Publishes the usage of days that are open, and how many predictions of each model the account has made, ever:
+ * those that have ended, which usage counts, and those that have not. Figures are absolute, and none that fell is published, so that
  * a message may come twice, late or never. Days that are over are summed up once, so that usage of years
  * need not be read every minute, nor be kept.
  */
 
+import { SUMS, type UsageCount } from "../../domain/accounts/usage.ts";
 import {
   type BucketState,
   WriteBucket,
@@ -12,13 +13,16 @@ import {
   type WriteRates,
 } from "../../domain/accounts/write-bucket.ts";
 import { logger } from "../../log.ts";
-import type { CountMessage } from "../../protocol/queue.ts";
+import type { AccountMessage } from "../../protocol/queue.ts";
 
 /** Figures are published at most once in this time, and at the latest this long after a prediction. */
 const PUBLISH_MS = 60_000;
 const DAY_MS = 86_400_000;
-const MAX_MESSAGES = 100;
+/** A batch of the queue has 100 messages. */
+const MAX_DAYS = 5;
+const MAX_MESSAGES = 100 - MAX_DAYS;
 
+type DaySums = UsageCount & { day: string };
 type Count = { model_id: string; predictions: number };
 
 /** Days whose usage is open: an end is reported within minutes, unless its object was down. */
@@ -41,8 +45,17 @@ const RISEN = `SELECT model_id, sum(n) AS predictions FROM (
   HAVING sum(n) > coalesce(
     (SELECT c.published FROM counts AS c WHERE c.model_id = counted.model_id), 0) LIMIT ?`;
 
+/** The sums of each day that is open, as they were last published: JSON texts by day. */
+const PUBLISHED_DAYS = "published_days";
+
+const OPEN_USAGE = `SELECT day, ${SUMS.map((name) => `total(${name}) AS ${name}`)} FROM usage
+  WHERE day >= ? GROUP BY day ORDER BY day DESC LIMIT ${MAX_DAYS}`;
+
 const PUBLISHED = `INSERT INTO counts (model_id, closed, published) VALUES (?, 0, ?)
   ON CONFLICT (model_id) DO UPDATE SET published = excluded.published`;
+
+const textsOf = (days: DaySums[]) =>
+  Object.fromEntries(days.map((sums) => [sums.day, JSON.stringify(sums)]));
 
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
@@ -50,7 +63,7 @@ export class Counters {
   readonly #sql: SqlStorage;
   readonly #kv: SyncKvStorage;
   readonly #keptMs: number;
-  readonly #send: (messages: CountMessage[]) => Promise<void>;
+  readonly #send: (messages: AccountMessage[]) => Promise<void>;
   #publishedAt: number;
   /** Whether a figure may have risen since. Nothing is known of what another instance has counted. */
   #isOwed = true;
@@ -60,7 +73,7 @@ export class Counters {
   constructor(
     { sql, kv }: Pick<DurableObjectStorage, "sql" | "kv">,
     keptSeconds: number,
-    send: (messages: CountMessage[]) => Promise<void>,
+    send: (messages: AccountMessage[]) => Promise<void>,
   ) {
     this.#sql = sql;
     this.#kv = kv;
@@ -70,8 +83,13 @@ export class Counters {
     this.#publishedAt = kv.get<number>(PUBLISHED_AT) ?? 0;
   }
 
-  /** The day that an end counts on: an end that is reported much too late counts on the first open day. */
+  /**
+   * Notes an end, whose usage is published with the next figure, or by the alarm: the row of a prediction that
+   * has begun has set one, which goes off within 5 minutes (LOOK_MS).
+   * @returns the day that it counts on: an end that is reported much too late counts on the first open day
+   */
   usageDay(endedAt: number): string {
+    this.#isOwed = true;
     const day = dayOf(endedAt);
     return day < this.#openFrom ? this.#openFrom : day;
   }
@@ -110,18 +128,21 @@ export class Counters {
     this.#closeDays(now);
     const risen = this.#risen(MAX_MESSAGES);
     this.#isOwed = risen.length === MAX_MESSAGES;
-    if (risen.length === 0) return;
+    const days = this.#changedDays();
+    if (risen.length === 0 && days.length === 0) return;
     this.#kv.put(PUBLISHED_AT, now);
     try {
-      await this.#send(
-        risen.map(({ model_id, predictions }) => ({ user_id: userId, model_id, predictions })),
-      );
+      await this.#send([
+        ...risen.map(({ model_id, predictions }) => ({ user_id: userId, model_id, predictions })),
+        ...days.map((sums) => ({ user_id: userId, ...sums, told_at: now })),
+      ]);
     } catch (error) {
       logger.warn("Prediction counts not published", { user_id: userId, error });
       this.#isOwed = true;
       return;
     }
     for (const { model_id, predictions } of risen) this.#sql.exec(PUBLISHED, model_id, predictions);
+    if (days.length > 0) this.#kv.put(PUBLISHED_DAYS, { ...this.#openDays(), ...textsOf(days) });
   }
 
   get allPublished(): boolean {
@@ -134,6 +155,18 @@ export class Counters {
     this.#sql.exec(CLOSE, this.#openFrom, openFrom);
     this.#sql.exec("DELETE FROM usage WHERE day < ?", dayOf(now - this.#keptMs));
     this.openFrom(openFrom);
+  }
+
+  /** The open days whose sums have changed since they were published. */
+  #changedDays(): DaySums[] {
+    const published = this.#openDays();
+    const days = this.#sql.exec<DaySums>(OPEN_USAGE, this.#openFrom).toArray();
+    return days.filter((sums) => published[sums.day] !== JSON.stringify(sums));
+  }
+
+  #openDays(): Record<string, string> {
+    const days = this.#kv.get<Record<string, string>>(PUBLISHED_DAYS) ?? {};
+    return Object.fromEntries(Object.entries(days).filter(([day]) => day >= this.#openFrom));
   }
 
   #risen(limit: number): Count[] {

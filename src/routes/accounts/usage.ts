@@ -1,9 +1,15 @@
-/** /v1/usage: the usage of the caller's account, grouped as the caller asks for it. */
+/** /v1/usage and /v1/operator/usage: usage of the caller's account and of all accounts, grouped as the caller asks. */
 import { createRoute } from "@hono/zod-openapi";
 import type { Context, TypedResponse } from "hono";
 import type { AppEnv } from "../../context.ts";
-import { requireScope } from "../../middleware/authentication.ts";
-import { groupedUsage, type Usage, usageQuery } from "../../protocol/usage.ts";
+import { requireOperator, requireScope } from "../../middleware/authentication.ts";
+import {
+  deploymentUsage,
+  deploymentUsageQuery,
+  groupedUsage,
+  usageQuery,
+} from "../../protocol/usage.ts";
+import { deploymentCsv, getDeploymentUsage } from "../../services/accounts/deployment-usage.ts";
 import { getUsage, usageCsv } from "../../services/accounts/usage-groups.ts";
 import { errorResponses } from "../responses.ts";
 import { router } from "../router.ts";
@@ -29,17 +35,44 @@ const get = createRoute({
   },
 });
 
-export const usageRoutes = router().openapi(get, async (c) => {
-  const { format, ...query } = c.req.valid("query");
-  const usage = await getUsage(c.var.services, c.var.caller, query);
-  return asksForCsv(c, format) ? csvResponse(usage, usageCsv(usage)) : c.json(usage, 200);
+const getAll = createRoute({
+  method: "get",
+  path: "/operator/usage",
+  operationId: "getDeploymentUsage",
+  tags: ["Operator"],
+  summary: "Get the usage of all accounts",
+  description: `${DESCRIPTION} Accounts report their usage within some 5 minutes.`,
+  middleware: requireOperator,
+  request: { query: deploymentUsageQuery },
+  responses: {
+    200: {
+      description: "The usage, or with `format=csv` a CSV file with a line for each group",
+      content: { "application/json": { schema: deploymentUsage } },
+    },
+    ...errorResponses,
+  },
 });
+
+export const usageRoutes = router()
+  .openapi(get, async (c) => {
+    const { format, ...query } = c.req.valid("query");
+    const usage = await getUsage(c.var.services, c.var.caller, query);
+    return asksForCsv(c, format) ? csvResponse(usage, usageCsv(usage)) : c.json(usage, 200);
+  })
+  .openapi(getAll, async (c) => {
+    const { format, ...query } = c.req.valid("query");
+    const usage = await getDeploymentUsage(c.var.services, query);
+    return asksForCsv(c, format) ? csvResponse(usage, deploymentCsv(usage)) : c.json(usage, 200);
+  });
 
 /** Whether the request asks for CSV. The query counts more than the header. */
 const asksForCsv = (c: Context<AppEnv>, format: "json" | "csv" | undefined): boolean =>
   format === undefined ? (c.req.header("accept") ?? "").includes("text/csv") : format === "csv";
 
-function csvResponse({ from, to }: Pick<Usage, "from" | "to">, text: string) {
+function csvResponse<Report extends { from: string; to: string }>(
+  { from, to }: Report,
+  text: string,
+) {
   const response: Response = new Response(text, {
     headers: {
       "content-type": "text/csv; charset=utf-8",
@@ -47,5 +80,5 @@ function csvResponse({ from, to }: Pick<Usage, "from" | "to">, text: string) {
       "cache-control": "no-store",
     },
   });
-  return response as Response & TypedResponse<Usage, 200, "json">;
+  return response as Response & TypedResponse<Report, 200, "json">;
 }

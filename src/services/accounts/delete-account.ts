@@ -3,6 +3,8 @@
  * then removes its data in batches. Every step can be repeated: the next sweep finds whatever a
  * failed or interrupted step left behind.
  */
+
+import { lastDays } from "../../domain/accounts/usage.ts";
 import { conflict } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import type { AccountStub } from "../../objects/stubs/account.ts";
@@ -13,6 +15,7 @@ import {
   revokeAccess,
   takeClosedAccounts,
 } from "../../storage/accounts/account-removal.ts";
+import { deleteUsageOf } from "../../storage/accounts/account-usage.ts";
 import { isOwnerless, listOnlyOwned } from "../../storage/accounts/organizations.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { deleteAvatars } from "../../storage/files/files.ts";
@@ -26,6 +29,7 @@ import { memberEntry } from "../audit/people.ts";
 import { auditEntry } from "../audit/record.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
+import { keptDays } from "./deployment-usage.ts";
 
 /** Batch sizes per account and sweep. */
 const ROWS = 1_000;
@@ -80,6 +84,7 @@ async function remove(services: Services, user: UserRow, now: number): Promise<v
   if (now - (user.deleted_at ?? now) < LATE_MS) return;
   // The counts are deleted last: a message that came later would add its runs to the models a second time.
   await deleteCounts(db, user.id, ROWS);
+  await deleteUsageOf(db, user.id, lastDays(keptDays(services), now));
   if (!account || (await account.isEmpty())) await endRemoval(db, user, now);
 }
 

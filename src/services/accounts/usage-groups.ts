@@ -102,14 +102,12 @@ const COLUMNS = {
 
 const sums = z.object(usageSums);
 
+export const sumValues = (group: z.infer<typeof sums>) => Object.values(sums.parse(group));
+
 export function usageCsv({ group_by, groups, currency }: Usage): string {
   const names = [...new Set(group_by.flatMap((name) => COLUMNS[name]))];
   const lines = groups.map((group) =>
-    csvLine([
-      ...names.map((name) => group[name] ?? ""),
-      ...Object.values(sums.parse(group)),
-      currency,
-    ]),
+    csvLine([...names.map((name) => group[name] ?? ""), ...sumValues(group), currency]),
   );
   return [csvLine([...names, ...Object.keys(sums.shape), "currency"]), ...lines].join("");
 }

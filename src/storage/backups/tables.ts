@@ -52,6 +52,7 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.registryTags),
   described(schema.registryHolds),
   described(schema.accountCounts),
+  described(schema.accountUsage),
   // `modelCounts` comes after the counts that it sums up: models keep counting deleted accounts' predictions.
   described(schema.modelCounts),
   described(schema.webhookEndpoints),

@@ -264,6 +264,26 @@ export const accountCounts = sqliteTable(
   ],
 );
 
+/** The usage of each account by day (UTC), as its object has last reported it, for operators. */
+export const accountUsage = sqliteTable(
+  "account_usage",
+  {
+    day: text().notNull(),
+    user_id: text().notNull(),
+    predictions: integer().notNull(),
+    failed: integer().notNull(),
+    execution_ms: integer().notNull(),
+    setup_ms: integer().notNull(),
+    input_tokens: integer().notNull(),
+    output_tokens: integer().notNull(),
+    cached_tokens: integer().notNull(),
+    images: integer().notNull(),
+    cost: integer().notNull(),
+    told_at: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.day, t.user_id] })],
+);
+
 export const modelCounts = sqliteTable(
   "model_counts",
   {

@@ -6,6 +6,11 @@ import {
   listSomeModels,
   takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
+import {
+  deleteUsageBefore,
+  deleteUsageOf,
+  sumUsageBy,
+} from "../../../src/storage/accounts/account-usage.ts";
 import * as logins from "../../../src/storage/accounts/device-logins.ts";
 import * as people from "../../../src/storage/accounts/people.ts";
 import { findSessionPrincipal, listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
@@ -34,6 +39,7 @@ import { ALLOWANCE, db, newRows, plansOf } from "../support/query-plans.ts";
 
 const { user_id, other, modelId } = await newRows();
 
+const DAYS = { from: "2026-11-01", to: "2026-11-30" };
 const FIRST: Keyset = { from: undefined, back: false, limit: 20 };
 const beyond = (...key: Key): Keyset => ({ ...FIRST, from: { key, inclusive: false } });
 
@@ -72,6 +78,9 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "list models of a closed account": async () => listSomeModels(db, user_id, 10),
   "list active accounts": () => listReportedSince(db, 1, FIRST),
   "list active accounts, next page": () => listReportedSince(db, 1, beyond(1, "u", "m")),
+  "sum the usage of all accounts": () => sumUsageBy(db, DAYS, ["month", "account"], 10),
+  "delete an account's usage": async () => deleteUsageOf(db, user_id, ["2026-11-01"]),
+  "delete usage before a day": async () => deleteUsageBefore(db, "2026-11-01"),
   "delete an account's counts": async () => deleteCounts(db, user_id, 10),
 
   "count and insert a token": async () =>

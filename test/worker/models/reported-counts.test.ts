@@ -26,7 +26,7 @@ const publicCountOf = async ({ client, model }: World) =>
 function holdCounts() {
   const told: CountMessage[] = [];
   const sending = vi.spyOn(env.COUNTS, "sendBatch").mockImplementation(async (messages) => {
-    for (const { body } of messages) told.push(body);
+    for (const { body } of messages) if ("model_id" in body) told.push(body);
     return { metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } };
   });
   return { told, sending };

@@ -268,7 +268,7 @@ test("a run of another account's model calls nothing of that account, and still 
   await keepUp(user_id);
   await counted(3);
   const messages = told.mock.calls.flatMap(([batch]) => [...batch].map(({ body }) => body));
-  const ofModel = messages.filter(({ model_id }) => model_id === model.id);
+  const ofModel = messages.filter((one) => "model_id" in one && one.model_id === model.id);
   expect(ofModel).toEqual([1, 2].map((n) => ({ user_id, model_id: model.id, predictions: n })));
   expect(await accounts.callsOf(user_id)).not.toEqual([]);
   expect(await accounts.callsOf(owner.user_id)).toEqual([]);

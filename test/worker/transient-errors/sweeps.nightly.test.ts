@@ -20,6 +20,7 @@ import { atEachCall, expectFailures, LONG } from "../support/one-at-a-time.ts";
 import { deliver } from "../support/queues.ts";
 import { newRepository, randomBytes } from "../support/registry.ts";
 import { advance } from "../support/time.ts";
+import { NO_COUNTS } from "../support/usage.ts";
 import { setVariable } from "../support/variables.ts";
 import { newUser, newWorld, operator, unique } from "../support/world.ts";
 
@@ -52,6 +53,15 @@ const SWEPT: Record<Exclude<keyof typeof SWEEPS, "backups" | "database_space">, 
         model_id,
       );
       expect(rows).toEqual([{ predictions_count: 3 }]);
+    };
+  },
+  async usage() {
+    const { user_id } = await newUser();
+    const told = { user_id, ...NO_COUNTS, predictions: 1, told_at: 1 };
+    await deliver("counts", { ...told, day: "2020-01-01" });
+    return async () => {
+      const rows = await run("SELECT day FROM account_usage WHERE user_id = ?", user_id);
+      expect(rows).toEqual([]);
     };
   },
   /** An upload that was never completed, and a file that expired. */
