@@ -41,6 +41,7 @@ import { findPages } from "./find/routes.tsx";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
 import { imagePages } from "./images/routes.tsx";
+import { operatorPricePages } from "./models/price-routes.tsx";
 import { modelPages } from "./models/routes.tsx";
 import { organizationPages } from "./organizations/routes.tsx";
 import { playgroundPages } from "./playground/routes.tsx";
@@ -152,6 +153,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     deletionPages,
     organizationPages,
     fleetPages,
+    operatorPricePages,
   ])
     dashboard.route("/", group);
 

@@ -31,6 +31,7 @@ import { imageAbout, OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
 import { OwnerPage } from "./owner.tsx";
+import { pricePages } from "./price-routes.tsx";
 import { renderVersion } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
 
@@ -115,6 +116,7 @@ function loadCategories({ var: { services, viewer }, req }: PageContext) {
 export const modelPages = pages()
   .route("/", ownModelPages)
   .route("/", ownVersionPages)
+  .route("/", pricePages)
   .route("/", examplePages)
   .get("/models", async (c) => {
     const query = modelQuery.parse(c.req.query());

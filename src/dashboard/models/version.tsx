@@ -4,7 +4,9 @@ import type { Child } from "hono/jsx";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import type { VersionPrices } from "../../protocol/prices.ts";
 import { describeImage } from "../../services/images/read-image.ts";
+import { listVersionPrices } from "../../services/models/version-prices.ts";
 import { readVersion, readVersionBefore } from "../../services/models/versions.ts";
 import { findImagePlaces } from "../../services/runners/run-estimate.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
@@ -26,7 +28,11 @@ import {
 import { Copy, Fact, Time } from "../ui/parts.tsx";
 import { displaySchema } from "./display-schema.ts";
 import { ImageDetails, ImageNotice, ImageParts, type VersionImage } from "./image.tsx";
+import { Prices } from "./prices.tsx";
 import { Changes, isComparable, VersionBadges } from "./versions.tsx";
+
+/** All of them (services/models/version-prices.ts): the owner's and the operators'. */
+const MAX_PRICES = 200;
 
 interface Props {
   model: DetailedModelRow;
@@ -36,6 +42,7 @@ interface Props {
   viewer: Viewer | undefined;
   origin: string;
   draft: Draft;
+  prices: VersionPrices[];
 }
 
 /** @throws ProblemError not_found */
@@ -53,19 +60,28 @@ export async function renderVersion(c: PageContext, number: number, draft: Draft
   const namesRunners = viewer?.operator ?? false;
   const seesPlaces = viewer !== undefined && (namesRunners || isOwner(model, viewer));
   const content = async () => {
-    const [described, before, places] = await Promise.all([
+    const [described, before, places, prices] = await Promise.all([
       describeImage(services, viewer?.caller, model, version),
       readVersionBefore(services, version),
       seesPlaces ? findImagePlaces(services, viewer.caller, model, version) : undefined,
+      listVersionPrices(services, viewer?.caller, [owner, name, number], {
+        ...{ cursor: undefined, size: MAX_PRICES, url: c.req.url },
+      }),
     ]);
     const image = { described, places: seesPlaces ? (places ?? null) : undefined, namesRunners };
-    return <VersionContent {...{ model, version, before, image, viewer, origin, draft }} />;
+    return (
+      <VersionContent
+        {...{ model, version, before, image, viewer, origin, draft }}
+        prices={prices.items}
+      />
+    );
   };
   const title = `${referenceOf(model)}:${number}`;
   return renderModel(c, { model, page: "/versions", version, title }, content());
 }
 
-function VersionContent({ model, version, before, image, viewer, origin, draft }: Props) {
+function VersionContent(props: Props) {
+  const { model, version, before, image, viewer, origin, draft, prices } = props;
   const { number, schemas, release_notes } = version;
   return (
     <>
@@ -103,6 +119,7 @@ function VersionContent({ model, version, before, image, viewer, origin, draft }
         <ImageDetails model={model} version={version} image={image} origin={origin} />
         <Configuration model={model} version={version} />
       </dl>
+      <Prices {...{ model, number, prices, viewer, draft }} />
       {before && isComparable(before) && isComparable(version) && (
         <Changes before={before} after={schemas} />
       )}

@@ -139,6 +139,11 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     ...operators,
     parameters: newFormerUsername,
   },
+  [`POST /fleet/prices/:owner/:name/${NUMBER}`]: {
+    ...operators,
+    parameters: newVersion,
+    form: () => ({ per_run: "1" }),
+  },
   "GET /look-up": operators,
 
   [`GET ${SECURITY}`]: each,
@@ -371,6 +376,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     ...ownModel,
     form: () => ({ container_image_digest: DIGEST, input: "{}", output: "{}" }),
   },
+  [`POST ${ONE_MODEL}/versions/${NUMBER}/prices`]: { ...ownModel, form: () => ({ per_run: "1" }) },
   [`POST ${ONE_MODEL}/versions/${NUMBER}/default`]: ownModel,
   [`POST ${ONE_MODEL}/versions/${NUMBER}/delete`]: ownModel,
   [`POST ${ONE_MODEL}/images/remove`]: {
