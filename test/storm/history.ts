@@ -20,7 +20,25 @@ export interface History {
   ends: End[];
   changes: AccessChange[];
   lists: CallerList[];
+  /** Budgets as they were seen during the storm. */
+  budgetLooks: BudgetLook[];
+  money: Money[];
   leftovers: Leftovers[];
+}
+
+/** Amounts in billionths. */
+export interface BudgetLook {
+  account: Payer;
+  limit: number;
+  spent: number;
+  reserved: number;
+}
+
+/** The budget of an account after the storm, the cost in its usage, and the sum of the costs of its predictions. */
+export interface Money extends BudgetLook {
+  usage: number;
+  cost: number;
+  predictions: number;
 }
 
 export interface AccessChange {

@@ -22,6 +22,8 @@ export class Recorder {
     ends: [],
     changes: [],
     lists: [],
+    budgetLooks: [],
+    money: [],
     leftovers: [],
   };
   readonly #timeline: WriteStream;

@@ -4,9 +4,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { format } from "node:util";
+import { DEFAULT_HARDWARE } from "../../src/protocol/hardware.ts";
 import { startRegistry } from "../docker/registry.ts";
 import { duotone, SAMPLE } from "../journey/support/duotone.ts";
 import { type Bed, makeBed } from "./bed.ts";
+import { moneyOf, openBudgets } from "./callers/budgets.ts";
 import { callAll } from "./callers/call.ts";
 import { changeAccess } from "./callers/changes.ts";
 import { openEndpoints, watchLists } from "./callers/endpoints.ts";
@@ -66,6 +68,7 @@ export async function storm(
   const { history } = recorder;
   try {
     history.endpoints = await openEndpoints(bed, endpoints);
+    await openBudgets(bed, DEFAULT_HARDWARE);
     const over = new AbortController();
     const ground = bed.ground(recorder, over.signal);
     const calling = callAll(ground, calls);
@@ -81,6 +84,7 @@ export async function storm(
     await settle(bed, recorder);
     history.ends = await collectEnds(bed, history);
     history.lists = await listsOf(bed);
+    history.money = await moneyOf(bed);
     recorder.note("all has been looked at");
     history.deliveries = await deliveriesOf(bed.receiver.received, history);
     history.leftovers = await clear(bed, recorder);

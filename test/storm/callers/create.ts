@@ -17,6 +17,9 @@ interface Creation {
 /** The time between two sends with one key, ms: some meet each other, some the first one's end. */
 export const STAGGER_MS = 40;
 
+/** The status of a budget that does not allow the prediction. */
+const EXHAUSTED = 402;
+
 /** Returns the key of a call: the same at each try. Callers use each other's keys. */
 export const keyOf = ({ call }: MadeCall) =>
   createHash("sha256").update(`key ${call.key}`).digest("hex").slice(0, 32);
@@ -46,7 +49,7 @@ export async function create(
       return [answer];
     }
     // The outcome is unknown without a key; with a key, a refusal is an oddity.
-    if (answer.status < 500 && !RETRIED.includes(answer.status)) {
+    if (answer.status < 500 && !RETRIED.includes(answer.status) && answer.status !== EXHAUSTED) {
       const text = `${answer.status}: ${answer.text}`;
       ground.recorder.odd({ what: `POST ${path} refused`, answer: text, n: made.call.n });
     }

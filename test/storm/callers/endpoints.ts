@@ -13,6 +13,7 @@ import type { Endpoint } from "../history.ts";
 import type { EndpointPlan } from "../plan/endpoints.ts";
 import { OWNERS, PAYERS, type Payer } from "../plan/teams.ts";
 import type { Recorder } from "../recorder.ts";
+import { BUDGETED, lookAtBudgets } from "./budgets.ts";
 import { type Ground, pause } from "./ground.ts";
 
 const ACCOUNT = "bob";
@@ -50,8 +51,14 @@ export async function watchLists(ground: Ground): Promise<void> {
       const client = ground.clientOf({ by: OWNERS[account], overCable: false });
       return [lookAtNewest(ground.recorder, client, account), lookAtOpen(ground.recorder, client)];
     });
+    const budgets = BUDGETED.map(async (account) => {
+      const client = ground.clientOf({ by: OWNERS[account], overCable: false });
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const seen = await lookAtBudgets(client, account, signal);
+      ground.recorder.history.budgetLooks.push(...seen);
+    });
     // The control plane may be down.
-    await Promise.allSettled(looks);
+    await Promise.allSettled([...looks, ...budgets]);
     await pause(ground, LOOK_MS);
   }
 }

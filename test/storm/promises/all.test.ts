@@ -49,6 +49,8 @@ const OWN = "lists show each caller what the role allows, and nothing else";
 const ACCESS = "streams end 10 s after the access of their reader, plus what the storm held up";
 const STAYS = "what a removed member has run stays in the organization's list, and has ended";
 const MEMBERS = "the same key of two members names two predictions";
+const LIMITS = "what is spent and reserved never exceeds a hard limit";
+const MONEY = "budget, usage and predictions say the same cost, and nothing stays reserved";
 const ORDERLY = "no answer was of a kind that nobody should get";
 
 /** Ends a prediction this long after its creation, ms. */
@@ -375,6 +377,17 @@ test.each<[string, string, (history: History) => void]>([
       at(calls, DEVELOPER).accepted = at(calls, REMOVED).accepted;
     },
   ],
+  [
+    LIMITS,
+    "acme has spent 5 and reserved 6 of 10",
+    ({ budgetLooks }) => Object.assign(at(budgetLooks, 0), { spent: 5 }),
+  ],
+  [
+    MONEY,
+    "its usage is 4, its runs cost 5",
+    ({ money }) => Object.assign(at(money, 0), { cost: 5 }),
+  ],
+  [MONEY, "1 of acme stays reserved", ({ money }) => Object.assign(at(money, 0), { reserved: 1 })],
   [
     ORDERLY,
     "GET /: 500",

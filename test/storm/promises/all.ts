@@ -15,6 +15,7 @@ import type { Call } from "../plan/calls.ts";
 import { digest, isFinal, textOf } from "../state.ts";
 import { cancelsCount, nothingElseCancels, waitsCancel } from "./cancels.ts";
 import { listsFollow } from "./lists.ts";
+import { limitsHold, moneyAddsUp } from "./money.ts";
 import {
   type Breach,
   callIn,
@@ -74,6 +75,8 @@ export function checkAll(history: History, pictures: string[]): Checked[] {
     accessEnds,
     removedStay,
     keysAreOwn,
+    limitsHold,
+    moneyAddsUp,
     answersAreOrderly,
     ...nothingIsLeft,
   ];

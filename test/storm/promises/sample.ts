@@ -79,6 +79,10 @@ export function calmHistory(): History {
     deliveries: [],
     ends: [],
     changes: [{ what: "removal", doneAt: AT }],
+    budgetLooks: [{ account: "acme", limit: 10, spent: 4, reserved: 6 }],
+    money: [
+      { account: "acme", limit: 10, spent: 4, reserved: 0, usage: 4, cost: 4, predictions: 2 },
+    ],
     lists: [
       { by: "ada", ids: WORKS.flatMap(({ by }, n) => (by ? [] : [idOf(n)])) },
       { by: "cyd@acme", ids: null },
