@@ -20,7 +20,7 @@ export const clientClaims = z.object({
   /** The ids of the models that it runs. */
   models: z.array(z.string()),
   origins: z.array(z.string()),
-  /** What it may use in all; the budget in billionths of the currency unit. Absent: no limit. */
+  /** Limits of all its use; the budget is in billionths of the currency unit. Absent: none. */
   max_predictions: z.number().optional(),
   budget: z.number().optional(),
 });

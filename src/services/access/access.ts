@@ -154,7 +154,7 @@ export interface Caller extends Principal {
   expires_at?: number | null;
   /** The only priority that the caller's predictions may have. Null: any. */
   priority: Priority | null;
-  /** What the client token of the request may use in all, if that is limited. */
+  /** The limits of all use of the client token of the request. Absent: none. */
   client_limits?: ClientLimits;
   /** When the client token or stream token of the request expires, Unix ms: `token_id` has issued it. */
   signed_until?: number;

@@ -4,6 +4,7 @@ import { forgetTokens } from "../../../src/services/access/authentication.ts";
 import { run } from "../support/accounts.ts";
 import { entriesOf } from "../support/audit.ts";
 import { Client } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
 import { newOrganization } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newClient, newOperatorUser, newUser, newWorld, operator } from "../support/world.ts";
@@ -67,6 +68,24 @@ test("predictions per minute count creates, and no reads", async () => {
   const { status, body } = await create();
   expect(status).toBe(429);
   expect(body.detail).toMatch("limited to 1 predictions per minute");
+});
+
+test("predictions at a time are exact, also for parallel creates and all client tokens together", async () => {
+  const { username, model } = await newWorld();
+  const client = await newClient(username, { limits: { max_running: 2 } });
+  const origin = "https://app.example.com";
+  const body = { models: [model], origins: [origin] };
+  const { token } = await client.ok<{ token: string }>("POST", "/v1/client_tokens", body);
+  const page = new Client(token);
+  const create = (by: Client) => by.refused("/v1/predictions", { model, input: {} }, { origin });
+  const answers = await Promise.all([client, page, page, client].map(create));
+  expect(answers.map(({ status }) => status).sort()).toEqual([202, 202, 429, 429]);
+  const refused = answers.find(({ status }) => status === 429);
+  expect(refused?.headers.get("retry-after")).toBe("10");
+  const { items } = await client.ok<{ items: { id: string }[] }>("GET", "/v1/predictions");
+  await client.cancel(items[0]?.id ?? "");
+  // The prediction gives its place back with its final row.
+  await eventually(async () => expect((await create(page)).status).toBe(202));
 });
 
 describe("endpoints", () => {
