@@ -35,6 +35,7 @@ import {
 import { accountPages, deletionPages } from "./account/routes.tsx";
 import { loadAccount, mountForOrganizations, stayInOrganization } from "./addresses.ts";
 import { auditPages, operatorAuditPages } from "./audit/routes.tsx";
+import { budgetPages, operatorBudgetPages } from "./budgets/routes.tsx";
 import { type Dashboard, loadFlash, type PageContext, pages } from "./context.ts";
 import { devicePages } from "./device/routes.tsx";
 import { findPages } from "./find/routes.tsx";
@@ -145,6 +146,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     devicePages,
     userPages,
     personPages,
+    operatorBudgetPages,
     lookUpPages,
     operatorAuditPages,
     securityPages,
@@ -167,6 +169,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     predictionPages,
     outputPages,
     accountPages,
+    budgetPages,
     auditPages,
     imagePages,
     sharePages,

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Client } from "../../src/dev/client.ts";
+import { budget as budgetShape } from "../../src/protocol/budget.ts";
 import { pageOf } from "../../src/protocol/common.ts";
 import { example } from "../../src/protocol/example.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
@@ -83,7 +84,9 @@ async function makeOrganization() {
       body,
     },
   );
-  return { organization: username, invitation, token, ownToken: await findOwnToken() };
+  const limit = { body: { limit: "50", window: "month" } };
+  const { id: budget } = await owner.call(budgetShape, "POST", "/budgets", limit);
+  return { organization: username, invitation, token, ownToken: await findOwnToken(), budget };
 }
 
 /** Returns the ID of a token of the operator's own account. */

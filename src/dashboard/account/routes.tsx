@@ -22,6 +22,7 @@ import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirmIdentity, hasPassword, signOut } from "../../services/sign-in/sign-in.ts";
 import { limitAttempts, requireRole, requireUser, sessionEndedLine, viewerOf } from "../access.ts";
 import { addressIn, baseOf } from "../addresses.ts";
+import { readBudgets } from "../budgets/read.ts";
 import { type PageContext, pages, redirectWithFlash, requestSource } from "../context.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
 import { Submit, TextField } from "../ui/fields.tsx";
@@ -147,16 +148,17 @@ export const accountPages = pages()
     const hasMembers = caller.maker !== "";
     const asked = c.req.query("by");
     const by = readTables(hasMembers).find((name) => name === asked) ?? "token";
-    const [report, groups, storage, hasPrices] = await Promise.all([
+    const [report, groups, storage, hasPrices, budgets] = await Promise.all([
       getOwnUsage(c.var.services, caller, period.days),
       getGroups(c.var.services, caller, { days: period.days, groups: [by], limit: TABLE_ROWS + 1 }),
       getOwnStorage(c.var.services, caller),
       isHardwarePriced(c.var.services),
+      readBudgets(c),
     ]);
     const isCut = groups.length > TABLE_ROWS;
     const table = { by, groups: groups.slice(0, TABLE_ROWS), isCut };
     const facts = { report, table, hasMembers, storage, period, hasPrices, operator };
-    const page = <UsagePage {...facts} />;
+    const page = <UsagePage {...facts} budgets={budgets} />;
     return c.render(page, { title: "Usage" });
   })
   .get("/account/usage.csv", usageAccess, (c) => {

@@ -10,6 +10,8 @@ import {
 } from "../../domain/accounts/usage.ts";
 import type { UsageGroup } from "../../protocol/usage.ts";
 import type { UserStorage } from "../../protocol/user.ts";
+import type { ShownBudgets } from "../budgets/read.ts";
+import { Budgets } from "../budgets/section.tsx";
 import { duration } from "../ui/duration.ts";
 import { Empty, Price } from "../ui/parts.tsx";
 import { type Column, Table } from "../ui/table.tsx";
@@ -111,6 +113,7 @@ export const UsagePage = ({
   period,
   hasPrices,
   operator,
+  budgets,
 }: {
   report: UsageReport;
   table: GroupTable;
@@ -120,6 +123,7 @@ export const UsagePage = ({
   /** Whether any hardware has a price. */
   hasPrices: boolean;
   operator: boolean;
+  budgets: ShownBudgets;
 }) => (
   <>
     <h1>Usage</h1>
@@ -170,6 +174,7 @@ export const UsagePage = ({
         </p>
       </>
     )}
+    <Budgets {...budgets} />
     <Storage storage={storage}>
       <p class="hint">
         Deleted images count toward storage for <a href="/docs/limits#images">a few more days</a>.

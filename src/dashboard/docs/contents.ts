@@ -23,6 +23,7 @@ const USING: Entry[] = [
   ["webhooks", "Webhooks"],
   ["publishing", "Publishing models"],
   ["models", "Models and versions"],
+  ["costs", "Costs, budgets and limits"],
   ["teams", "Teams"],
   ["deploying", "Deploying and operating"],
   ["sign-in-and-audit", "Sign-in and audit"],

@@ -10,6 +10,8 @@ import {
 import { ownerName } from "../../protocol/user.ts";
 import type { Page } from "../../services/pagination.ts";
 import { organizationAddress } from "../addresses.ts";
+import { BudgetList } from "../budgets/list.tsx";
+import { ofMember, type ShownBudgets } from "../budgets/read.ts";
 import { type Draft, MAX_QUERY } from "../form.ts";
 import { Problem, Select, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
@@ -95,6 +97,7 @@ export const MembersPage = ({
   draft,
   refusal,
   self,
+  budgets,
 }: PageProps & {
   members: Page<Member>;
   /** Part of the usernames and names that were searched; empty for all. */
@@ -108,6 +111,7 @@ export const MembersPage = ({
   refusal: Draft;
   /** The viewer's own username. */
   self: string;
+  budgets: ShownBudgets;
 }) => {
   const at = organizationAddress({ username: organization });
   return (
@@ -139,7 +143,7 @@ export const MembersPage = ({
           </p>
         </Empty>
       ) : (
-        <Members at={at} members={members.items} role={role} self={self} />
+        <Members {...{ at, role, self, budgets }} members={members.items} />
       )}
       <Pager previous={members.previous_url} next={members.next_url} />
       {invitations && (
@@ -191,16 +195,18 @@ const Members = ({
   members,
   role,
   self,
+  budgets,
 }: {
   at: string;
   members: Member[];
   role: Role;
   self: string;
+  budgets: ShownBudgets;
 }) => (
   <Table
     class="stacked"
     aria-label="Members"
-    columns={["Username", "Role", "Joined", { name: "Actions", is: "hidden" }]}
+    columns={["Username", "Role", "Budgets", "Joined", { name: "Actions", is: "hidden" }]}
   >
     {members.map((member) => {
       const username = ownerName(member.user);
@@ -228,6 +234,14 @@ const Members = ({
               </Form>
             ) : (
               member.role
+            )}
+          </td>
+          <td data-label="Budgets">
+            <BudgetList {...ofMember(budgets, username)} />
+            {(isSelf || hasRole({ role }, "admin")) && (
+              <a href={`${at}/budgets/new?member=${username}`}>
+                New budget<span class="visually-hidden">{` for ${username}`}</span>
+              </a>
             )}
           </td>
           <td data-label="Joined">

@@ -41,6 +41,7 @@ import { listOwnModels } from "../../services/models/models.ts";
 import { isAdmitted, readAdmission } from "../../services/sign-in/admission.ts";
 import { requireRole, requireUser, viewerOf } from "../access.ts";
 import { ORGANIZATION, organizationAddress } from "../addresses.ts";
+import { readBudgets } from "../budgets/read.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import {
   type Draft,
@@ -211,15 +212,17 @@ async function showMembers(c: PageContext, { invited, draft, refusal }: MembersS
   const { username } = account;
   const query = (c.req.query("q") ?? "").trim().slice(0, MAX_QUERY);
   const list = { size: PAGE_SIZE, url: c.req.url, cursor: c.req.query("cursor") };
-  const [members, invitations] = await Promise.all([
+  const [members, invitations, budgets] = await Promise.all([
     listMembers(services, caller, username, list, query),
     hasRole(caller, "admin") && !isSuspended(account)
       ? listInvitations(services, caller, username)
       : undefined,
+    readBudgets(c),
   ]);
   const whose = { organization: username, role: caller.role, self: user.username };
   const forms = { invited, draft: draft ?? emptyDraft, refusal: refusal ?? emptyDraft };
-  return c.render(<MembersPage {...{ ...whose, ...forms, members, query, invitations }} />, {
+  const shown = { members, query, invitations, budgets };
+  return c.render(<MembersPage {...whose} {...forms} {...shown} />, {
     title: "Members",
   });
 }
@@ -229,13 +232,14 @@ async function showTokens(c: PageContext, draft: Draft, created?: CreatedToken) 
   const { caller, account } = viewerOf(c);
   const { username } = account;
   const list = { size: PAGE_SIZE, url: c.req.url, cursor: c.req.query("cursor") };
-  const [tokens, own] = await Promise.all([
+  const [tokens, own, budgets] = await Promise.all([
     listOrganizationTokens(services, caller, username, list),
     listOwnModels(services, caller, { ...list, cursor: undefined, size: MAX_MODELS }),
+    readBudgets(c),
   ]);
   const models = own.items.map(({ name }) => `${username}/${name}`);
   const whose = { organization: username, role: caller.role };
-  return c.render(<TokensPage {...{ ...whose, tokens, models, created, draft }} />, {
+  return c.render(<TokensPage {...{ ...whose, tokens, models, created, budgets, draft }} />, {
     title: "Access tokens",
   });
 }
@@ -246,8 +250,11 @@ const tokensOf = (organization: string) =>
 async function showLimits(c: PageContext, draft: Draft) {
   const { organization = "", id = "" } = c.req.param();
   const { caller } = viewerOf(c);
-  const token = await readOrganizationToken(c.var.services, caller, organization, id);
-  return c.render(<LimitsPage {...{ token, draft }} at={tokensOf(organization)} />, {
+  const [token, budgets] = await Promise.all([
+    readOrganizationToken(c.var.services, caller, organization, id),
+    readBudgets(c),
+  ]);
+  return c.render(<LimitsPage {...{ token, budgets, draft }} at={tokensOf(organization)} />, {
     title: "Limits of a token",
   });
 }

@@ -3,6 +3,8 @@ import { hasRole } from "../../domain/accounts/access.ts";
 import type { OrganizationToken } from "../../protocol/organization.ts";
 import type { Page } from "../../services/pagination.ts";
 import { organizationAddress } from "../addresses.ts";
+import { BudgetList } from "../budgets/list.tsx";
+import { ofToken, type ShownBudgets } from "../budgets/read.ts";
 import type { Draft } from "../form.ts";
 import { ShownLimits } from "../tokens/limits.tsx";
 import { type CreatedToken, NewToken, TokenCreated } from "../tokens/new-token.tsx";
@@ -19,11 +21,13 @@ export const TokensPage = ({
   tokens,
   models,
   created,
+  budgets,
   draft,
 }: PageProps & {
   tokens: Page<OrganizationToken>;
   models: string[];
   created: CreatedToken | undefined;
+  budgets: ShownBudgets;
   draft: Draft;
 }) => {
   const at = organizationAddress({ username: organization });
@@ -57,13 +61,21 @@ export const TokensPage = ({
           )}
         </NewToken>
       </details>
-      {tokens.items.length > 0 && <Tokens at={at} tokens={tokens.items} />}
+      {tokens.items.length > 0 && <Tokens at={at} tokens={tokens.items} budgets={budgets} />}
       <Pager previous={tokens.previous_url} next={tokens.next_url} />
     </>
   );
 };
 
-const Tokens = ({ at, tokens }: { at: string; tokens: OrganizationToken[] }) => (
+const Tokens = ({
+  at,
+  tokens,
+  budgets,
+}: {
+  at: string;
+  tokens: OrganizationToken[];
+  budgets: ShownBudgets;
+}) => (
   <Table
     class="tokens stacked"
     aria-label="Access tokens"
@@ -88,6 +100,7 @@ const Tokens = ({ at, tokens }: { at: string; tokens: OrganizationToken[] }) => 
         <td data-label="Scopes">
           {scopes.join(", ")}
           <ShownLimits limits={limits} />
+          <BudgetList {...ofToken(budgets, id)} />
         </td>
         <td data-label="Last used">
           {dates.last_used_at === null ? "never" : <Time at={dates.last_used_at} />}

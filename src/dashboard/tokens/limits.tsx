@@ -2,6 +2,8 @@
 import { useContext } from "hono/jsx";
 import type { Token } from "../../protocol/operator.ts";
 import { ENDPOINTS, type TokenLimits } from "../../protocol/token-limits.ts";
+import { ofToken, type ShownBudgets } from "../budgets/read.ts";
+import { Budgets } from "../budgets/section.tsx";
 import { type Draft, fieldText, fieldTexts } from "../form.ts";
 import { Choices, DraftContext, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
@@ -97,7 +99,17 @@ export function readLimits(form: FormData): Record<string, unknown> | null {
 }
 
 /** @param at the address of the list of tokens */
-export const LimitsPage = ({ token, at, draft }: { token: Token; at: string; draft: Draft }) => (
+export const LimitsPage = ({
+  token,
+  at,
+  budgets,
+  draft,
+}: {
+  token: Token;
+  at: string;
+  budgets: ShownBudgets;
+  draft: Draft;
+}) => (
   <>
     <h1>
       Limits of <bdi>{token.name}</bdi>
@@ -109,6 +121,7 @@ export const LimitsPage = ({ token, at, draft }: { token: Token; at: string; dra
       <LimitFields limits={token.limits} />
       <Submit>Save</Submit>
     </Form>
+    <Budgets {...ofToken(budgets, token.id)} subject={{ token_id: token.id }} />
   </>
 );
 

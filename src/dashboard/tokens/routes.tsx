@@ -12,6 +12,8 @@ import {
 import { listOwnModels } from "../../services/models/models.ts";
 import type { Page } from "../../services/pagination.ts";
 import { requireUser, viewerOf } from "../access.ts";
+import { BudgetList } from "../budgets/list.tsx";
+import { ofToken, readBudgets, type ShownBudgets } from "../budgets/read.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { type Draft, emptyDraft, handleForm } from "../form.ts";
 import { RevokeForm } from "../ui/layout.tsx";
@@ -27,6 +29,7 @@ const TokensPage = ({
   page,
   models,
   operator,
+  budgets,
   now,
 }: {
   draft: Draft;
@@ -35,6 +38,7 @@ const TokensPage = ({
   models: string[];
   /** Whether the viewer is an operator. */
   operator: boolean;
+  budgets: ShownBudgets;
   now: number;
 }) => (
   <>
@@ -56,7 +60,7 @@ const TokensPage = ({
         <p>Create one above to call the API.</p>
       </Empty>
     ) : (
-      <TokenTable tokens={page.items} now={now} />
+      <TokenTable tokens={page.items} budgets={budgets} now={now} />
     )}
     <Pager previous={page.previous_url} next={page.next_url} />
   </>
@@ -65,10 +69,12 @@ const TokensPage = ({
 /** @param owner another user, of whom operators do not see which models a token is for */
 export const TokenTable = ({
   tokens,
+  budgets,
   now,
   owner,
 }: {
   tokens: Token[];
+  budgets?: ShownBudgets;
   now: number;
   owner?: string;
 }) => (
@@ -95,6 +101,7 @@ export const TokenTable = ({
             {models && !owner && <OnlyModels models={models} />}
             {priority && <small>priority {priority}</small>}
             <ShownLimits limits={limits} />
+            {budgets && <BudgetList {...ofToken(budgets, id)} />}
           </td>
           <td data-label="Last used">
             {dates.last_used_at === null ? "never" : <Time at={dates.last_used_at} />}
@@ -182,8 +189,12 @@ export const tokenPages = pages()
 export const LIMITS_CHANGED = "Limits changed. They take effect within 10 seconds.";
 
 async function showLimits(c: PageContext, draft: Draft) {
-  const token = await readOwnToken(c.var.services, viewerOf(c).user.id, c.req.param("id") ?? "");
-  return c.render(<LimitsPage {...{ token, draft }} at="/tokens" />, {
+  const id = c.req.param("id") ?? "";
+  const [token, budgets] = await Promise.all([
+    readOwnToken(c.var.services, viewerOf(c).user.id, id),
+    readBudgets(c),
+  ]);
+  return c.render(<LimitsPage {...{ token, budgets, draft }} at="/tokens" />, {
     title: "Limits of a token",
   });
 }
@@ -192,11 +203,13 @@ async function show(c: PageContext, draft: Draft, created?: CreatedToken) {
   const { services } = c.var;
   const { user, caller, operator } = viewerOf(c);
   const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
-  const [page, own] = await Promise.all([
+  const [page, own, budgets] = await Promise.all([
     listTokens(services, user.id, list),
     listOwnModels(services, caller, { ...list, cursor: undefined, size: MAX_OWN_MODELS }),
+    readBudgets(c),
   ]);
   const models = own.items.map(({ name }) => `${user.username}/${name}`);
-  const content = <TokensPage {...{ draft, created, page, models, operator }} now={Date.now()} />;
+  const shown = { draft, created, page, models, operator, budgets };
+  const content = <TokensPage {...shown} now={Date.now()} />;
   return c.render(content, { title: "Access tokens" });
 }

@@ -2,6 +2,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { notFound } from "../../errors/errors.ts";
 import { getUser } from "../../services/access/accounts.ts";
+import { operatorOf } from "../../services/accounts/budgets.ts";
 import { releaseFormerUsername } from "../../services/accounts/people.ts";
 import { type PersonView, viewPerson } from "../../services/accounts/person-view.ts";
 import { restoreAccount, suspendAccount } from "../../services/accounts/suspension.ts";
@@ -10,6 +11,7 @@ import { invite } from "../../services/sign-in/invitations.ts";
 import { appointOperator, demoteOperator } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { Storage, Totals } from "../account/totals.tsx";
+import { Budgets } from "../budgets/section.tsx";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
 import { fieldText, readForm } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
@@ -162,6 +164,11 @@ const PersonPage = ({
       </p>
       <Usage usage={view.usage} />
       <Storage storage={view.storage} />
+      <Budgets
+        manager={operatorOf(person.id)}
+        budgets={view.budgets}
+        at={`/users/${person.username}/budgets`}
+      />
       <Predictions username={person.username} predictions={predictions} />
       <Tokens username={person.username} tokens={tokens} now={now} />
       <Models username={person.username} models={models} total={person.models} />

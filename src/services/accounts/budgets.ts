@@ -119,9 +119,7 @@ export async function updateBudget(
     // A budget of an admin that an operator changes stays the admin's.
     updated_at: Date.now(),
   };
-  const saved = await save(services, manager, row, "budget.updated", before);
-  if (row.kind !== "hard") await unmark(services, manager.account_id, row.subject);
-  return saved;
+  return save(services, manager, row, "budget.updated", before);
 }
 
 /** @throws ProblemError not_found, forbidden */
@@ -157,6 +155,7 @@ async function save(
   await markBudgeted(services.db, account_id, row.subject, entry);
   await account.setBudget(row);
   forgetFacts(account_id);
+  if (row.kind !== "hard") await unmark(services, account_id, row.subject);
   const state = (await account.budgets()).find(({ id }) => id === row.id);
   const [saved] = await present(services, state ? [state] : []);
   if (!saved) throw notFound(`The budget '${row.id}'`);
@@ -233,9 +232,7 @@ async function requireBudget(
   const states = await seenBy(services, manager);
   const state = states.find((one) => one.id === id && one.unit === "amount");
   if (!state) throw notFound(`The budget '${id}'`);
-  const isOwn = manager.member === "" || state.subject !== "";
-  if (isOwn && BUDGET_LEVELS.indexOf(manager.level) >= BUDGET_LEVELS.indexOf(state.level))
-    return state;
+  if (mayChange(manager, { scope: scopeOf(state.subject), set_by: state.level })) return state;
   throw new ProblemError(
     "forbidden",
     state.level === "operator"
@@ -243,6 +240,17 @@ async function requireBudget(
       : "An owner or admin of the account has set this budget. Ask one of them to change it.",
   );
 }
+
+/** Whoever has set a budget changes it, or someone above. */
+export const mayChange = (
+  { level, member }: BudgetManager,
+  { scope, set_by }: Pick<Budget, "scope" | "set_by">,
+): boolean =>
+  (member === "" || scope !== "account") &&
+  BUDGET_LEVELS.indexOf(level) >= BUDGET_LEVELS.indexOf(set_by);
+
+const scopeOf = (subject: string): Budget["scope"] =>
+  subject === "" ? "account" : subject.startsWith(memberSubject("")) ? "member" : "token";
 
 async function present({ db, settings }: Services, states: BudgetState[]): Promise<Budget[]> {
   const shown = states.filter(({ unit }) => unit === "amount");
@@ -257,7 +265,7 @@ async function present({ db, settings }: Services, states: BudgetState[]): Promi
     const end = windowEnd(window, window_start);
     return {
       id,
-      scope: member ? "member" : token_id ? "token" : "account",
+      scope: scopeOf(subject),
       member: member && (names.get(member) ?? "former member"),
       token_id,
       limit: amountText(most),

@@ -3,6 +3,7 @@
 import type { UsageCount } from "../../domain/accounts/usage.ts";
 import { lastDays } from "../../domain/accounts/usage.ts";
 import { logger } from "../../log.ts";
+import type { Budget } from "../../protocol/budget.ts";
 import type { ModelItem } from "../../protocol/model.ts";
 import type { Token } from "../../protocol/operator.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
@@ -14,6 +15,7 @@ import { userTarget } from "../audit/people.ts";
 import { recordRead } from "../audit/record.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
+import { listBudgets, operatorOf } from "./budgets.ts";
 import { getPerson, type Person } from "./people.ts";
 import { listTokens } from "./tokens.ts";
 import { getOwnStorage, getOwnUsage } from "./usage.ts";
@@ -36,6 +38,8 @@ export interface PersonView {
   /** The usage of the last 30 days. Undefined: the account's object did not answer. */
   usage: UsageCount | undefined;
   storage: UserStorage;
+  /** Undefined: the account's object did not answer. */
+  budgets: Budget[] | undefined;
   /** The latest predictions, without input and output. Undefined: the account's object did not answer. */
   predictions: PersonPrediction[] | undefined;
 }
@@ -51,12 +55,13 @@ export async function viewPerson(
   await recordView(services, person, "page");
   const user_id = person.id;
   const start = { from: undefined, back: false };
-  const [login, tokens, models, storage, usage, predictions] = await Promise.all([
+  const [login, tokens, models, storage, usage, budgets, predictions] = await Promise.all([
     findLogin(db, user_id),
     listTokens(services, user_id, request),
     listOwnModels(db, user_id, null, { ...start, limit: MODELS }),
     getOwnStorage(services, { user_id }),
     unlessSilent(user_id, getOwnUsage(services, { user_id }, lastDays(30, Date.now()))),
+    unlessSilent(user_id, listBudgets(services, operatorOf(user_id))),
     unlessSilent(user_id, latestPredictions(services, user_id, new URL(request.url).origin)),
   ]);
   return {
@@ -67,6 +72,7 @@ export async function viewPerson(
     models: models.map(present.modelItem),
     usage: usage?.total,
     storage,
+    budgets,
     predictions,
   };
 }
@@ -106,9 +112,9 @@ async function latestPredictions(services: Services, userId: string, origin: str
   }));
 }
 
-/** Returns undefined if the account's object fails: the operator needs the rest of the page then. */
-const unlessSilent = <Answer>(user_id: string, asking: Promise<Answer>) =>
+/** Returns undefined if the account's object fails: the viewer needs the rest of the page then. */
+export const unlessSilent = <Answer>(user_id: string, asking: Promise<Answer>) =>
   asking.catch((error: unknown) => {
-    logger.error("An account did not answer for its user's page", { user_id, error });
+    logger.error("An account did not answer for a page", { user_id, error });
     return undefined;
   });

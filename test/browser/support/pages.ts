@@ -25,6 +25,8 @@ export interface PageContent {
   token: string;
   /** The ID of a token of the operator's own account. */
   ownToken: string;
+  /** The ID of a budget of the operator's own account. */
+  budget: string;
 }
 
 /** The operator owns everything but the bare model, which is all that the newcomer has. */
@@ -91,6 +93,12 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account": [page(people, "/account")],
   "/account/security": [page(people, "/account/security")],
   "/account/security/app": [page(people, "/account/security/app")],
+  "/account/budgets/new": [page(people, "/account/budgets/new")],
+  "/account/budgets/:id": [{ to: operators, at: ({ budget }) => [`/account/budgets/${budget}`] }],
+  "/users/:username/budgets/new": [page(operators, "/users/newcomer/budgets/new")],
+  "/users/:username/budgets/:id": [
+    { to: operators, at: ({ budget }) => [`/users/operator/budgets/${budget}`] },
+  ],
   "/account/usage": [page(people, "/account/usage", "/account/usage?days=90")],
   "/account/images": [page(people, "/account/images")],
   "/account/shares": [page(people, "/account/shares")],

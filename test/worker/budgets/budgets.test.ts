@@ -38,6 +38,17 @@ test("a budget is created, changed and deleted, with what is spent and reserved 
   expect(budgeted).toEqual([]);
 });
 
+test("the look-up of a create names only subjects with a hard budget", async () => {
+  const world = await newUser();
+  const budgeted = async () => (await getAccountFacts(getServices(env).db, world.user_id)).budgeted;
+  const { id } = await newBudget(world.client, { limit: "1", kind: "alert" });
+  expect(await budgeted()).toEqual([]);
+  await world.client.ok("PATCH", `/v1/budgets/${id}`, { kind: "hard" });
+  expect(await budgeted()).toEqual([""]);
+  await world.client.ok("PATCH", `/v1/budgets/${id}`, { kind: "alert" });
+  expect(await budgeted()).toEqual([]);
+});
+
 test.each([
   [{ limit: "9000000.1" }, "limit"],
   [{ limit: -1 }, "limit"],

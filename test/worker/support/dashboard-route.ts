@@ -30,3 +30,4 @@ export interface DashboardRoute {
 }
 
 export const operators: DashboardRoute = { audience: "operators" };
+export const each: DashboardRoute = { audience: "each" };

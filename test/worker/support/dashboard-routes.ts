@@ -1,8 +1,9 @@
 /** Every page and action of the dashboard, its audience and its parameters. */
 import { env } from "cloudflare:workers";
 import { addressIn, ORGANIZATION } from "../../../src/dashboard/addresses.ts";
+import { BUDGET_ROUTES, ORGANIZATION_PAGES, TOKEN_ROUTES } from "./account-routes.ts";
 import { beginApp, codeOf, setUpApp } from "./authenticator.ts";
-import { type DashboardRoute, operators } from "./dashboard-route.ts";
+import { type DashboardRoute, each, operators } from "./dashboard-route.ts";
 import { newExample, newPinnable, newShownExample } from "./examples.ts";
 import { FLEET_ROUTES } from "./fleet-routes.ts";
 import { addressOf, freshPath } from "./receiver.ts";
@@ -15,9 +16,6 @@ import {
   newInvitation,
   newJoining,
   newOperatorPlace,
-  newOrganizationInvitation,
-  newOrganizationPlace,
-  newOrganizationToken,
   newPasskey,
   newPlaceWithin,
   newPushed,
@@ -30,7 +28,6 @@ import {
   newShownVariable,
   newShownVersion,
   newSuspended,
-  newToken,
   newTokenOfUser,
   newUpload,
   newUserPlace,
@@ -39,7 +36,6 @@ import {
   newWebhookEndpoint,
   newWholeUpload,
   PNG,
-  TOKEN,
   VARIABLE,
   webhooksOf,
 } from "./route-parameters.ts";
@@ -47,7 +43,6 @@ import { PASSWORD, signedUp } from "./visitor.ts";
 import { DIGEST, unique } from "./world.ts";
 
 const open: DashboardRoute = { audience: "everybody", anonymousStatus: 200 };
-const each: DashboardRoute = { audience: "each" };
 
 const SECURITY = "/account/security";
 const ONE_MODEL = "/models/:owner/:name";
@@ -73,7 +68,6 @@ const hiddenModel: DashboardRoute = {
   parameters: newVersion,
   anonymousStatus: 404,
 };
-const ownOrganization: DashboardRoute = { audience: "owner", parameters: newOrganizationPlace };
 const ownEndpoint: DashboardRoute = {
   audience: "owner",
   role: "developer",
@@ -188,75 +182,10 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
     form: () => ({ until: "0" }),
   },
 
-  "GET /tokens": each,
-  "POST /tokens": { ...each, status: 200, form: () => TOKEN },
-  "GET /tokens/:id": { audience: "owner", parameters: newToken },
-  "POST /tokens/:id": {
-    audience: "owner",
-    parameters: newToken,
-    form: () => ({ max_running: "5" }),
-  },
-  "POST /tokens/:id/revoke": { audience: "owner", parameters: newToken },
+  ...TOKEN_ROUTES,
+  ...ORGANIZATION_PAGES,
+  ...BUDGET_ROUTES,
 
-  "GET /organizations": each,
-  "POST /organizations": { ...each, form: () => ({ username: unique("org"), name: "" }) },
-  "GET /organizations/:organization": ownOrganization,
-  "GET /organizations/:organization/members": ownOrganization,
-  "POST /organizations/:organization/members/:username": {
-    ...ownOrganization,
-    role: "admin",
-    form: () => ({ role: "admin" }),
-  },
-  "POST /organizations/:organization/members/:username/remove": {
-    ...ownOrganization,
-    role: "admin",
-  },
-  "POST /organizations/:organization/invitations": {
-    ...ownOrganization,
-    role: "admin",
-    status: 200,
-    form: () => ({ role: "developer", note: "for Grace" }),
-  },
-  "POST /organizations/:organization/invitations/:id/revoke": {
-    ...ownOrganization,
-    role: "admin",
-    parameters: newOrganizationInvitation,
-  },
-  // The owner of the table has no second factor.
-  "POST /organizations/:organization/second-factor": {
-    ...ownOrganization,
-    role: "admin",
-    status: 403,
-    form: () => ({ required: "yes" }),
-  },
-  "GET /organizations/:organization/tokens": ownOrganization,
-  "POST /organizations/:organization/tokens": {
-    ...ownOrganization,
-    status: 200,
-    form: () => TOKEN,
-  },
-  "GET /organizations/:organization/tokens/:id": {
-    ...ownOrganization,
-    role: "admin",
-    parameters: newOrganizationToken,
-  },
-  "POST /organizations/:organization/tokens/:id": {
-    ...ownOrganization,
-    role: "admin",
-    parameters: newOrganizationToken,
-    form: () => ({ max_running: "5" }),
-  },
-  "POST /organizations/:organization/tokens/:id/revoke": {
-    ...ownOrganization,
-    role: "admin",
-    parameters: newOrganizationToken,
-  },
-  "GET /organizations/:organization/delete": { ...ownOrganization, role: "owner" },
-  "POST /organizations/:organization/delete": {
-    ...ownOrganization,
-    role: "owner",
-    form: ({ organization = "" }) => ({ confirm: organization }),
-  },
   "GET /device": each,
   "POST /device": {
     ...each,

@@ -4,6 +4,7 @@ import type { Visibility } from "../../../src/protocol/model.ts";
 import { beginDeviceLogin } from "../../../src/services/accounts/device-login.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { run } from "./accounts.ts";
+import { newBudget } from "./budgets.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
 import { ORIGIN } from "./client.ts";
 import {
@@ -128,6 +129,18 @@ export const newOperatorPlace = async (): Promise<RouteParameters> => ({
 export async function newTokenOfUser(): Promise<RouteParameters> {
   const { username } = await newUser();
   return { username, ...(await newestId("tokens")) };
+}
+
+export async function newBudgetPlace({ client }: DashboardUser): Promise<RouteParameters> {
+  const { id } = await newBudget(client, { limit: "5" });
+  return { id };
+}
+
+export async function newBudgetOfUser(): Promise<RouteParameters> {
+  const { username } = await newUser();
+  const path = `/v1/operator/users/${username}/budgets`;
+  const { id } = await operator.ok<{ id: string }>("POST", path, { limit: "5", window: "day" });
+  return { username, id };
 }
 
 export async function newFormerUsername(): Promise<RouteParameters> {
