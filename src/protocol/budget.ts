@@ -16,7 +16,7 @@ const kind = z.enum(["hard", "alert"]).meta({
 });
 export type BudgetKind = z.infer<typeof kind>;
 
-/** Who may change a budget, the lowest first: its level, and every higher one. */
+/** The levels of those who set budgets, the lowest first. A budget is changed at its level and at every higher one. */
 export const BUDGET_LEVELS = ["member", "admin", "operator"] as const;
 const level = z.enum(BUDGET_LEVELS).meta({
   description:

@@ -51,7 +51,7 @@ const Rules = ({ kind = "hard", alertAt = 0.8 }: { kind?: string; alertAt?: numb
   </>
 );
 
-/** Whose a new budget is; neither: the account's. */
+/** The subject of a new budget. Without a member and a token, it is the account. */
 export interface Subject {
   member?: string;
   token_id?: string;

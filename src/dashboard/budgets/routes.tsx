@@ -47,7 +47,7 @@ async function ofUser(c: PageContext): Promise<Place> {
   return { manager: operatorOf(id), at: `${page}/budgets`, listOf: () => `${page}#budgets` };
 }
 
-/** Whose budget is created. Members set their own, unless the form names another subject. */
+/** Returns the subject of a new budget. Members set their own, unless the form names another subject. */
 function subjectIn(c: PageContext, { member: limited }: BudgetManager, fields: Subject): Subject {
   const { member, token_id } = fields;
   if (token_id) return { token_id };
@@ -57,7 +57,7 @@ function subjectIn(c: PageContext, { member: limited }: BudgetManager, fields: S
 
 const DONE = "It takes effect within 10 seconds.";
 
-/** The same routes for the viewer's account, and below the page of an account for operators. */
+/** Returns the routes of budgets, which the viewer's account has, and the page of any account for operators. */
 const budgetRoutes = (
   path: "/account/budgets" | "/users/:username/budgets",
   access: MiddlewareHandler<Dashboard>,

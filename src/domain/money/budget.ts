@@ -64,7 +64,7 @@ export const memberSubject = (id: string) => `member:${id}`;
 export const clientSubject = (id: string) => `client:${id}`;
 export const tokenSubject = (id: string) => `token:${id}`;
 
-/** Who runs a prediction; empty: no token, no member of an organization, no client token. */
+/** The token, member and client token that run a prediction; empty: no token, no member of an organization, no client token. */
 export interface Spender {
   token_id: string;
   maker: string;

@@ -1,7 +1,7 @@
-/** What is reserved for a prediction before it runs, in billionths of the currency unit. */
+/** The amount that is reserved for a prediction before it runs, in billionths of the currency unit. */
 import { costOf, type Priced } from "./cost.ts";
 
-/** What a prediction asks of its account before it begins. */
+/** A request of a prediction to its account, before it begins. */
 export interface Reservation {
   /** The most that it can cost. */
   most: number;
@@ -11,7 +11,7 @@ export interface Reservation {
   margin: number;
   /** How many predictions of its token may run or wait at a time; null: any number. */
   max_running: number | null;
-  /** What a client token may use in all. Its budgets are made with its first prediction. */
+  /** The limits of a client token for all of its predictions. Its budgets are made with its first prediction. */
   client?: ClientLimits;
 }
 
@@ -28,7 +28,7 @@ export const MAX_RUNS = 50;
 
 const LEAST_MS = 10_000;
 
-/** What a run is taken to use at most of things whose number is known only at its end. */
+/** The most that a run is taken to use of things whose number is known only at its end. */
 const MOST_USED = {
   input_tokens: 200_000,
   output_tokens: 32_000,

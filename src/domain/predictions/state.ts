@@ -107,7 +107,7 @@ export interface PredictionSpec {
   /** Whether the caller's disconnecting cancels it: an OpenAI call without an Idempotency-Key. */
   cancel_on_disconnect: boolean;
   claim: Claim | null;
-  /** What the account is asked to reserve; null: no budget applies. */
+  /** The request to the account to reserve an amount; null: no budget applies. */
   reservation: Reservation | null;
   /** Whether the row is written only when the prediction lasts or has ended. */
   row_held: boolean;
@@ -139,7 +139,7 @@ export interface PredictionState extends AttemptsState {
   /** Billionths of the currency unit; null until the end. */
   readonly cost: number | null;
   readonly cost_parts: readonly CostPart[];
-  /** What is reserved of hard budgets, the most that the prediction may cost; null: nothing limits it. */
+  /** The amount that is reserved of hard budgets, the most that the prediction may cost; null: nothing limits it. */
   readonly reserved: number | null;
   /** When an extension was last requested, if it was not granted. */
   readonly extension_asked_at: number | null;

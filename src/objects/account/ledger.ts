@@ -72,7 +72,7 @@ const SAVE_RESERVATION = `INSERT OR REPLACE INTO reservations
 export class Ledger {
   readonly #sql: SqlStorage;
   readonly #budgets = new Map<string, BudgetState>();
-  /** By the id of the prediction. */
+  /** The reservations of predictions that have not ended, by the id of the prediction. */
   readonly #open = new Map<string, Reservation>();
 
   constructor(sql: SqlStorage, now: number) {

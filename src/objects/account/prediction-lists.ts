@@ -234,7 +234,7 @@ export const selectSucceeded = (
 /** The runs of the model that are looked at for those of a version. */
 const RECENT_RUNS = 200;
 
-/** What the account's last runs of a version have cost. */
+/** Returns the costs of the account's last runs of a version. */
 export function costsOf(db: AccountDatabase, modelId: string, version: number): number[] {
   const recent = db
     .select({ version_number: predictions.version_number, cost: predictions.cost })

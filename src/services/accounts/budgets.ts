@@ -35,7 +35,7 @@ import type { Services } from "../services.ts";
 
 const MAX_BUDGETS = 500;
 
-/** Who manages the budgets of an account. */
+/** A person or token that manages the budgets of an account. */
 export interface BudgetManager {
   account_id: string;
   level: BudgetLevel;
@@ -241,7 +241,7 @@ async function requireBudget(
   );
 }
 
-/** Whoever has set a budget changes it, or someone above. */
+/** Says whether a manager may change a budget: they have set it, or are above who has. */
 export const mayChange = (
   { level, member }: BudgetManager,
   { scope, set_by }: Pick<Budget, "scope" | "set_by">,

@@ -1,5 +1,5 @@
 /**
- * What a create needs to know of its account: its enabled webhook endpoints, and the subjects to which a hard
+ * The facts of an account that a create needs: its enabled webhook endpoints, and the subjects to which a hard
  * budget applies. Both come in one round trip and are cached, also for an account without any.
  */
 import { cached } from "../cache.ts";
