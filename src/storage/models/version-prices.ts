@@ -99,11 +99,11 @@ export const savingPrices = (db: Database, row: VersionPricesRow, max: number, e
  * count at `start`, and those that begin in between.
  */
 export const pricesBetween = (start: number, end: number): SQL<DatedPrices[]> => {
-  const of = sql`p.model_id = ${versions.model_id} AND p.version_number = ${versions.number} AND p.set_by = setter`;
+  const of = sql`p.model_id = ${versions.model_id} AND p.version_number = ${versions.number} AND p.set_by = json_each.value`;
   const first = sql`(SELECT max(starts_at) FROM version_prices p WHERE ${of} AND starts_at <= ${start})`;
   return sql<string>`(
-    SELECT json_group_array(json_object('set_by', setter, 'starts_at', starts_at, 'prices', json(prices)))
-    FROM (SELECT 'owner' AS setter UNION ALL SELECT 'operator') JOIN version_prices p
+    SELECT json_group_array(json_object('set_by', json_each.value, 'starts_at', starts_at, 'prices', json(prices)))
+    FROM json_each('["owner", "operator"]') JOIN version_prices p
       ON ${of} AND starts_at >= coalesce(${first}, 0) AND starts_at <= ${end})`.mapWith(
     (text: string) => JSON.parse(text),
   );
