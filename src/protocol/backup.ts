@@ -162,6 +162,8 @@ export const budgetRow = z.strictObject({
   updated_at: z.number(),
   window_start: z.number(),
   spent: z.number(),
+  alerted_by: z.string(),
+  exhausted_by: z.string(),
 });
 
 /** The values that the object stores by name. */

@@ -51,6 +51,25 @@ export const budget = z
   .meta({ id: "Budget" });
 export type Budget = z.infer<typeof budget>;
 
+/** A budget as its events have it: names may change, IDs do not. */
+export const budgetFacts = budget
+  .pick({
+    id: true,
+    scope: true,
+    token_id: true,
+    limit: true,
+    currency: true,
+    window: true,
+    kind: true,
+  })
+  .extend({
+    member_id: uuid.nullable().meta({ description: "For the scope `member`" }),
+    ...{ spent: decimalAmount, reserved: decimalAmount, left: decimalAmount },
+    resets_at: timestamp.nullable(),
+  })
+  .meta({ id: "BudgetFacts" });
+export type BudgetFacts = z.infer<typeof budgetFacts>;
+
 export const budgets = z.object({ items: z.array(budget) }).meta({ id: "Budgets" });
 
 export const updateBudget = z

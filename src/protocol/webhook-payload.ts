@@ -1,5 +1,6 @@
 /** The body and headers of a webhook delivery. */
 import { z } from "zod";
+import { budgetFacts as budget } from "./budget.ts";
 import { timestamp } from "./common.ts";
 import { predictionWithIO } from "./prediction.ts";
 import { webhookEventId, webhookEventName } from "./webhook.ts";
@@ -37,6 +38,10 @@ export const webhookPayload = predictionWithIO
       description:
         "Whether input or output is null here because it is larger than 1 MiB or was removed. Get it from `url` while it is kept",
       example: false,
+    }),
+    budget: budget.optional().meta({
+      description:
+        "Only in `budget.alert` and `budget.exhausted`: the budget, as it was after the prediction",
     }),
     webhook: z.object({
       id: webhookEventId.meta({

@@ -2,21 +2,42 @@
 import { z } from "zod";
 import { link, timestamp, uuid } from "./common.ts";
 
-export const webhookEventName = z.enum(["started", "output", "completed"]).meta({
-  id: "WebhookEventName",
+const predictionEventName = z.enum(["started", "output", "completed"]).meta({
+  id: "PredictionEventName",
   description:
     "`started`: a runner started the prediction. `output`: there is new output; sent at most every 500 ms. `completed`: the prediction ended",
   example: "completed",
 });
+export type PredictionEventName = z.infer<typeof predictionEventName>;
+
+export const BUDGET_EVENTS = ["budget.alert", "budget.exhausted"] as const;
+const budgetEventName = z.enum(BUDGET_EVENTS);
+export type BudgetEventName = z.infer<typeof budgetEventName>;
+
+/** The events of an account, which its endpoints receive. */
+export const webhookEventName = z
+  .enum([...predictionEventName.options, ...budgetEventName.options])
+  .meta({
+    id: "WebhookEventName",
+    description:
+      "An event of a prediction, or of a budget that applies to it: `budget.alert` once in a window, when the share `alert_at` of the limit is spent, and `budget.exhausted`, when less is left than the prediction had reserved. Both have the prediction that crossed the line, and the `budget`",
+    example: "completed",
+  });
 export type WebhookEventName = z.infer<typeof webhookEventName>;
 
 /** Used if `events` is not set. */
-export const DEFAULT_EVENTS: WebhookEventName[] = ["started", "completed"];
+export const DEFAULT_EVENTS: PredictionEventName[] = ["started", "completed"];
 
-export const webhookEvents = z
-  .array(webhookEventName)
+const webhookEvents = z
+  .array(predictionEventName)
   .min(1)
   .max(3)
+  .meta({ description: "Events to send" });
+
+const endpointEvents = z
+  .array(webhookEventName)
+  .min(1)
+  .max(webhookEventName.options.length)
   .meta({ description: "Events to send" });
 
 /** A Standard Webhooks secret, or any ASCII text: libraries encode other characters differently. */
@@ -157,7 +178,7 @@ export const webhookEndpoint = z
     id: uuid,
     url,
     description,
-    events: webhookEvents,
+    events: endpointEvents,
     enabled,
     secrets: z
       .array(endpointSecret)
@@ -188,7 +209,7 @@ export const createWebhookEndpoint = z
   .strictObject({
     url,
     description: description.default(""),
-    events: webhookEvents.default(DEFAULT_EVENTS),
+    events: endpointEvents.default(DEFAULT_EVENTS),
     enabled: enabled.default(true),
   })
   .meta({
@@ -198,7 +219,7 @@ export const createWebhookEndpoint = z
 export type CreateWebhookEndpoint = z.infer<typeof createWebhookEndpoint>;
 
 export const updateWebhookEndpoint = z
-  .strictObject({ url, description, events: webhookEvents, enabled })
+  .strictObject({ url, description, events: endpointEvents, enabled })
   .partial()
   .meta({ id: "UpdateWebhookEndpoint", example: { enabled: false } });
 export type UpdateWebhookEndpoint = z.infer<typeof updateWebhookEndpoint>;

@@ -49,7 +49,7 @@ export interface WebhookPayload {
   webhook: {
     /** The id of the event, which is the same for every delivery: use it to ignore duplicates. */
     id: string;
-    event: "started" | "output" | "completed" | "test";
+    event: "started" | "output" | "completed" | "budget.alert" | "budget.exhausted" | "test";
     /** A number that rises within a prediction: use it to put events in order. */
     sequence: number;
     created_at: string;

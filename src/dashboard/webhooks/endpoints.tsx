@@ -142,6 +142,16 @@ const EVENTS: { value: WebhookEventName; label: string; hint: string }[] = [
     label: "completed",
     hint: "The prediction succeeded, failed or was canceled.",
   },
+  {
+    value: "budget.alert",
+    label: "budget.alert",
+    hint: "A budget reached the share at which it alerts.",
+  },
+  {
+    value: "budget.exhausted",
+    label: "budget.exhausted",
+    hint: "A budget has less left than another such prediction needs.",
+  },
 ];
 
 const CHOSEN_EVENTS = DEFAULT_EVENTS;

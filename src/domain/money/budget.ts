@@ -1,5 +1,7 @@
 /** The rules of budgets: windows, and which budget counts which run. Amounts are billionths, times Unix ms. */
-import type { BudgetKind, BudgetLevel, BudgetWindow } from "../../protocol/budget.ts";
+import type { BudgetFacts, BudgetKind, BudgetLevel, BudgetWindow } from "../../protocol/budget.ts";
+import { amountText } from "../../protocol/money.ts";
+import type { BudgetEventName } from "../../protocol/webhook.ts";
 
 const DAY_MS = 86_400_000;
 /** Day 0 of Unix time was a Thursday; the Monday before it was this many days earlier. */
@@ -58,6 +60,35 @@ export interface BudgetState extends BudgetRow {
   window_start: number;
   spent: number;
   reserved: number;
+  /** The ids of the predictions whose end has crossed these lines in the window; empty: none has. */
+  alerted_by: string;
+  exhausted_by: string;
+}
+
+/** A line that the end of a prediction has crossed. */
+export interface Crossing {
+  event: BudgetEventName;
+  budget: BudgetState;
+}
+
+/** Returns a budget as its events have it. */
+export function budgetFactsOf(budget: BudgetState, currency: string): BudgetFacts {
+  const { id, subject, most, window, window_start, kind, spent, reserved } = budget;
+  const [prefix = "", of = null] = subject === "" ? [] : subject.split(":", 2);
+  const end = windowEnd(window, window_start);
+  return {
+    id,
+    scope: prefix === "member" ? "member" : prefix === "token" ? "token" : "account",
+    token_id: prefix === "token" ? of : null,
+    member_id: prefix === "member" ? of : null,
+    limit: amountText(most),
+    currency,
+    ...{ window, kind },
+    spent: amountText(spent),
+    reserved: amountText(reserved),
+    left: amountText(leftOf(budget)),
+    resets_at: end === null ? null : new Date(end).toISOString(),
+  };
 }
 
 export const memberSubject = (id: string) => `member:${id}`;

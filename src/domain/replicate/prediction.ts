@@ -6,7 +6,7 @@ import type {
   ReplicatePredictionHead,
   ReplicateStatus,
 } from "../../protocol/replicate.ts";
-import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
+import type { PredictionEventName, Webhook } from "../../protocol/webhook.ts";
 import { isTerminal } from "../predictions/state.ts";
 import { versionIdOf } from "./versions.ts";
 
@@ -109,14 +109,14 @@ function metricsOf({
   };
 }
 
-const THEIRS: Record<WebhookEventName, ReplicateEvent> = {
+const THEIRS: Record<PredictionEventName, ReplicateEvent> = {
   started: "start",
   output: "output",
   completed: "completed",
 };
 
 /** Logs come with the events of outputs: no event of ours is for them alone. */
-const OURS: Record<ReplicateEvent, WebhookEventName> = {
+const OURS: Record<ReplicateEvent, PredictionEventName> = {
   start: "started",
   output: "output",
   logs: "output",
@@ -135,7 +135,7 @@ export function webhookIn({
   webhook?: string | null | undefined;
   webhook_completed?: string | null | undefined;
   webhook_events_filter?: ReplicateEvent[] | null | undefined;
-}): { url: string; events: WebhookEventName[] } | null {
+}): { url: string; events: PredictionEventName[] } | null {
   if (webhook) {
     const asked = filter?.length ? filter : DEFAULT_EVENTS;
     return { url: webhook, events: [...new Set(asked.map((event) => OURS[event]))] };

@@ -7,6 +7,7 @@
  * its events in order. `started` and `completed` are always delivered; an `output` that still waits
  * is superseded by the next event, which includes all of its output.
  */
+import type { BudgetFacts } from "../../protocol/budget.ts";
 import type { Finish } from "../../protocol/channel.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { DEFAULT_EVENTS, type WebhookEventName } from "../../protocol/webhook.ts";
@@ -50,6 +51,8 @@ export interface WebhookEvent {
   output: Finish["output"];
   outputs: number;
   output_bytes: number;
+  /** Of an event of a budget. */
+  budget?: BudgetFacts;
 }
 
 export interface OutboxEvent extends WebhookEvent {
@@ -64,6 +67,8 @@ interface PlannedDelivery {
 export interface BegunTry extends PlannedDelivery {
   attempt: Attempt;
 }
+
+const isPlannedOnce = (name: WebhookEventName) => name !== "output" && name !== "completed";
 
 export class Outbox {
   readonly #destinations: Destination[];
@@ -92,10 +97,13 @@ export class Outbox {
     return changes;
   }
 
-  /** Plans an event for its subscribers. `started` is planned once, not for each attempt. */
+  /**
+   * Plans an event for its subscribers. `started` is planned once, not for each attempt, and the event of a budget
+   * once, however often the account reports it.
+   */
   plan(event: WebhookEvent): void {
     const name = event.event;
-    if (name === "started" && this.#last("started")) return;
+    if (isPlannedOnce(name) && this.#last(name)) return;
     this.#add(event, name === "output" ? this.#outputReceivers : this.#subscribersOf(name));
   }
 
@@ -211,7 +219,7 @@ export class Outbox {
     return this.#planned.find(
       ({ event, delivery }) =>
         event.sequence > sequence &&
-        event.event !== "started" &&
+        (event.event === "output" || event.event === "completed") &&
         delivery.endpoint_id === endpoint_id,
     );
   }

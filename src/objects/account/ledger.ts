@@ -7,6 +7,7 @@
 import {
   type BudgetRow,
   type BudgetState,
+  type Crossing,
   clientSubject,
   leftOf,
   type Refused,
@@ -61,6 +62,8 @@ const BUDGET_COLUMNS = [
   "updated_at",
   "window_start",
   "spent",
+  "alerted_by",
+  "exhausted_by",
 ] as const satisfies (keyof StoredBudget)[];
 
 const SAVE_BUDGET = `INSERT OR REPLACE INTO budgets (${BUDGET_COLUMNS.join(", ")})
@@ -156,7 +159,16 @@ export class Ledger {
   settle(run: EndedRun, now: number): void {
     const known = this.#open.get(run.id);
     if (known) this.#forget(known);
-    this.#spend({ ...run, created_at: known?.made_at ?? run.created_at }, 1, now);
+    const next = Math.max(known?.amount ?? 0, run.cost, 1);
+    this.#spend({ ...run, created_at: known?.made_at ?? run.created_at }, 1, now, next);
+  }
+
+  /** Returns the lines that the end of a prediction has crossed, also when it is asked again. */
+  crossedBy(id: string): Crossing[] {
+    return [...this.#budgets.values()].flatMap((budget) => [
+      ...(budget.alerted_by === id ? [{ event: "budget.alert", budget } as const] : []),
+      ...(budget.exhausted_by === id ? [{ event: "budget.exhausted", budget } as const] : []),
+    ]);
   }
 
   /** Takes back the cost of an end that was never stored. */
@@ -164,13 +176,17 @@ export class Ledger {
     this.#spend(run, -1, now);
   }
 
-  #spend(run: EndedRun, sign: 1 | -1, now: number): void {
+  /** @param next what another such run would need: if less is left, the budget is exhausted */
+  #spend(run: EndedRun, sign: 1 | -1, now: number, next = 0): void {
     if (this.#budgets.size === 0) return;
     for (const budget of this.#counting(run)) {
       this.#roll(budget, now);
       // A run from before the budget counts when it ends.
       if (Math.max(run.created_at, budget.created_at) < budget.window_start) continue;
       budget.spent = Math.max(0, budget.spent + sign * unitsOf(budget, run.cost));
+      if (budget.spent >= budget.alert_at * budget.most) budget.alerted_by ||= run.id;
+      const needed = budget.kind === "hard" ? unitsOf(budget, next) : 1;
+      if (sign > 0 && budget.most - budget.spent < needed) budget.exhausted_by ||= run.id;
       this.#store(budget);
     }
   }
@@ -191,7 +207,9 @@ export class Ledger {
       window_start: windowStart(row.window, now),
       spent: 0,
     };
-    const budget = { ...row, window_start, spent, reserved: 0 };
+    // A raised limit can be crossed again.
+    const told = { alerted_by: "", exhausted_by: "" };
+    const budget = { ...row, window_start, spent, ...told, reserved: 0 };
     this.#budgets.set(row.id, budget);
     this.#recount(budget);
     this.#store(budget);
@@ -241,6 +259,8 @@ export class Ledger {
     if (start <= budget.window_start) return;
     budget.window_start = start;
     budget.spent = 0;
+    budget.alerted_by = "";
+    budget.exhausted_by = "";
     this.#recount(budget);
   }
 

@@ -11,7 +11,7 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
-import type { BudgetRow, BudgetState } from "../../domain/money/budget.ts";
+import type { BudgetRow, BudgetState, Crossing } from "../../domain/money/budget.ts";
 import { type Reservation, reservedAmount } from "../../domain/money/reservation.ts";
 import type { PastRun } from "../../domain/predictions/estimate.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
@@ -108,10 +108,11 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /**
    * Writes the row of a prediction as it is now. An older row changes nothing.
-   * @returns false if the account takes no row: it is closed, or the row was deleted with its history
+   * @returns the lines of budgets that the prediction has crossed; false if the account takes no row: it is closed,
+   * or the row was deleted with its history
    */
-  async put(update: PredictionUpdate): Promise<boolean> {
-    return this.#put(update);
+  async put(update: PredictionUpdate): Promise<Crossing[] | false> {
+    return this.#put(update) && this.#ledger.crossedBy(update.id);
   }
 
   #put(update: PredictionUpdate): boolean {

@@ -3,11 +3,12 @@
  * row is updated, the next dispatch is sent, and the alarm is set.
  */
 import { LRUCache } from "lru-cache";
+import { budgetFactsOf, type Crossing } from "../../domain/money/budget.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
 import { type PredictionSpec, SHORT_RUN_MS } from "../../domain/predictions/state.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
-import type { Bindings } from "../../env.ts";
+import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { ServerDescription } from "../../protocol/runner.ts";
@@ -88,7 +89,9 @@ export class Effects {
     this.channels = new Channels(ctx);
     this.writer = new LogWriter(ctx.storage, this.channels, subscribers);
     this.alarm = new Alarm(ctx, env, this.channels);
-    this.row = new IndexRow(ctx, env, this.alarm);
+    this.row = new IndexRow(ctx, env, this.alarm, (record, crossed) =>
+      this.#tellOfBudgets(record, crossed),
+    );
     const onChange = (record: PredictionRecord) => this.saveDeliveries(record);
     this.#webhooks = new WebhookSender({ ctx, env, find, onChange });
     this.#deliveries = new DeliveryReport(ctx, env);
@@ -266,6 +269,19 @@ export class Effects {
     if (!outbox) return;
     if (record.outputWebhookAt <= now) outbox.plan(record.webhookEvent("output", now));
     this.#webhooks.begin(record, outbox, now);
+  }
+
+  /** Plans the events of budgets. They come after the end, under numbers that no event of the log has. */
+  #tellOfBudgets(record: PredictionRecord, crossed: Crossing[]): void {
+    const { outbox, life } = record;
+    if (!outbox || !life.terminal || life.dataRemoved) return;
+    const { currency } = settings(this.#env);
+    for (const [n, { event, budget }] of crossed.entries()) {
+      const planned = record.webhookEvent(event, Date.now());
+      const sequence = planned.sequence + 1 + n;
+      outbox.plan({ ...planned, sequence, budget: budgetFactsOf(budget, currency) });
+    }
+    this.saveDeliveries(record);
   }
 
   saveDeliveries(record: PredictionRecord): void {

@@ -2,6 +2,8 @@
  * The row of a prediction in the index of its account: a copy, which the prediction's object writes. A short
  * run (domain/predictions/state.ts) has only its final row.
  */
+
+import type { Crossing } from "../../domain/money/budget.ts";
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import {
   initialRow,
@@ -41,7 +43,16 @@ export class IndexRow {
   /** Whether the final row is still to be written. */
   #pending = false;
 
-  constructor(ctx: DurableObjectState, env: Bindings, alarm: Alarm) {
+  /** Called with the lines of budgets that the prediction has crossed. */
+  readonly #onCrossed: (record: PredictionRecord, crossed: Crossing[]) => void;
+
+  constructor(
+    ctx: DurableObjectState,
+    env: Bindings,
+    alarm: Alarm,
+    onCrossed: (record: PredictionRecord, crossed: Crossing[]) => void,
+  ) {
+    this.#onCrossed = onCrossed;
     this.#ctx = ctx;
     this.#env = env;
     this.#alarm = alarm;
@@ -71,7 +82,8 @@ export class IndexRow {
       ...(dataRemoved && { data_removed: true, due_at: null, kept_seconds: null }),
     });
     this.#pending = !written;
-    return written;
+    if (written && written.length > 0) this.#onCrossed(record, written);
+    return written !== false;
   }
 
   /** Writes the row of a run that has started, or that waits again, unless that is soon over. */
@@ -132,7 +144,7 @@ export class IndexRow {
     { account_object }: PredictionSpec,
     row: PredictionUpdate,
     ms?: number,
-  ): Promise<boolean> {
+  ): Promise<Crossing[] | false> {
     this.#begun = true;
     return accountAt(this.#env, account_object, ms).put(row);
   }

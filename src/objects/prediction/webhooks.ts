@@ -193,6 +193,7 @@ async function webhookBody(
       sequence: event.sequence,
       created_at: new Date(event.at).toISOString(),
     },
+    ...(event.budget && { budget: event.budget }),
   } satisfies Partial<WebhookPayload>;
   const values = { input: input ?? "null", output: output ?? "null" };
   return objectText({ ...event.prediction, ...about }, values);

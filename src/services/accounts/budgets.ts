@@ -111,7 +111,19 @@ export async function updateBudget(
   { limit, ...rest }: UpdateBudget,
 ): Promise<Budget> {
   const state = await requireBudget(services, manager, id);
-  const { window_start: _start, spent: _spent, reserved: _reserved, ...before } = state;
+  const {
+    id: _,
+    subject,
+    unit,
+    most,
+    window,
+    kind,
+    level,
+    alert_at,
+    created_at,
+    updated_at,
+  } = state;
+  const before = { id, subject, unit, most, window, kind, level, alert_at, created_at, updated_at };
   const row = {
     ...before,
     ...rest,

@@ -38,7 +38,7 @@ async function unheard() {
     refusing.mockRestore();
     const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
     const results: boolean[] = [];
-    for (const update of updates) results.push(await account.put(update));
+    for (const update of updates) results.push((await account.put(update)) !== false);
     return results;
   };
   return { world, id, channel, object, message, tell, refusing };
