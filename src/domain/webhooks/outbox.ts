@@ -51,7 +51,7 @@ export interface WebhookEvent {
   output: Finish["output"];
   outputs: number;
   output_bytes: number;
-  /** Of an event of a budget. */
+  /** The budget, in an event of one. */
   budget?: BudgetFacts;
 }
 

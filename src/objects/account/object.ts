@@ -116,7 +116,7 @@ export class AccountObject extends DurableObject<Bindings> {
   }
 
   #put(update: PredictionUpdate): boolean {
-    // What is under way when the account is deleted still counts: its end is written over its row.
+    // A prediction that is under way when the account is deleted still counts: its end is written over its row.
     const isEnd = isTerminal(update.status) && findPrediction(this.#db, update.id) !== undefined;
     if (this.#closed && !isEnd) return false;
     if (this.#userId === "") this.#remember("user_id", update.user_id);
