@@ -139,7 +139,7 @@ export const BudgetPage = ({
 }) => (
   <>
     <h1>
-      Budget of <bdi>{whoseOf(budget)}</bdi>
+      Budget: <bdi>{whoseOf(budget)}</bdi>
     </h1>
     <BudgetBar budget={budget} />
     {isOpen ? (

@@ -97,7 +97,10 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/budgets/:id": [{ to: operators, at: ({ budget }) => [`/account/budgets/${budget}`] }],
   "/users/:username/budgets/new": [page(operators, "/users/newcomer/budgets/new")],
   "/users/:username/budgets/:id": [
-    { to: operators, at: ({ budget }) => [`/users/operator/budgets/${budget}`] },
+    {
+      to: operators,
+      at: ({ model, budget }) => [`/users/${model.split("/")[0]}/budgets/${budget}`],
+    },
   ],
   "/account/usage": [page(people, "/account/usage", "/account/usage?days=90")],
   "/account/images": [page(people, "/account/images")],
