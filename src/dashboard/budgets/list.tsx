@@ -58,7 +58,7 @@ export const BudgetBar = ({ budget }: { budget: Budget }) => (
       {PER[budget.window]} {budget.kind === "alert" && <span class="badge">alert only</span>}
     </div>
     <Bar budget={budget} />
-    <small class="flow">
+    <div class="flow quiet small">
       <Figure name="Spent" value={budget.spent} series={SPENT} />
       <Figure name="Reserved" value={budget.reserved} series={RESERVED} />
       <Figure name="Left" value={budget.left} />
@@ -67,7 +67,7 @@ export const BudgetBar = ({ budget }: { budget: Budget }) => (
           Resets <Time at={budget.resets_at} />
         </span>
       )}
-    </small>
+    </div>
   </div>
 );
 
