@@ -75,6 +75,8 @@ const SAVE_RESERVATION = `INSERT OR REPLACE INTO reservations
 export class Ledger {
   readonly #sql: SqlStorage;
   readonly #budgets = new Map<string, BudgetState>();
+  /** Client tokens may add thousands, of which a prediction looks at its own. */
+  readonly #bySubject = new Map<string, BudgetState[]>();
   /** The reservations of predictions that have not ended, by the id of the prediction. */
   readonly #open = new Map<string, Reservation>();
 
@@ -85,8 +87,7 @@ export class Ledger {
 
   /** Reads what is stored. */
   load(now: number): void {
-    for (const row of this.#stored<StoredBudget>("budgets"))
-      this.#budgets.set(row.id, { ...row, reserved: 0 });
+    for (const row of this.#stored<StoredBudget>("budgets")) this.#keep({ ...row, reserved: 0 });
     for (const row of this.#stored<Reservation>("reservations"))
       this.#open.set(row.prediction_id, row);
     for (const budget of this.#budgets.values()) {
@@ -105,15 +106,17 @@ export class Ledger {
   reserve(request: ReservationRequest, now: number): { reserved: number | null } | Refused {
     const { id, object_id, token_id, maker, client_id, amount } = request;
     const known = this.#open.get(id);
-    if (known?.object_id === object_id) return { reserved: known.amount };
+    if (known?.object_id === object_id)
+      return { reserved: this.#limiting(known).length > 0 ? known.amount : null };
     if (known) this.release(id, known.object_id);
     const refused = this.refusal(request, now);
     if (refused) return refused;
     const isLimited = this.#limiting(request).length > 0;
     if (!isLimited && request.max_running === null) return { reserved: null };
     const spender = { token_id, maker, client_id };
-    this.#save({ prediction_id: id, object_id, ...spender, amount, made_at: now });
-    return { reserved: isLimited ? amount : null };
+    const reserved = isLimited ? amount : null;
+    this.#save({ prediction_id: id, object_id, ...spender, amount: reserved ?? 0, made_at: now });
+    return { reserved };
   }
 
   /** Returns why a prediction would not be admitted now, if it would not. */
@@ -210,7 +213,7 @@ export class Ledger {
     // A raised limit can be crossed again.
     const told = { alerted_by: "", exhausted_by: "" };
     const budget = { ...row, window_start, spent, ...told, reserved: 0 };
-    this.#budgets.set(row.id, budget);
+    this.#keep(budget);
     this.#recount(budget);
     this.#store(budget);
   }
@@ -225,28 +228,39 @@ export class Ledger {
     for (const [unit, most] of limits) {
       const row = `${subject}:${unit}`;
       if (most === null || this.#budgets.has(row)) continue;
+      this.#removeOldClients(now);
       const fixed = { window: "total", kind: "hard", level: "admin", alert_at: 1 } as const;
       const times = { created_at: now, updated_at: now };
       this.set({ id: row, subject, unit, most, ...fixed, ...times }, now);
     }
-    const old = [...this.#budgets.values()].filter(
-      (one) => one.subject.startsWith(CLIENTS) && one.created_at < now - CLIENT_MS,
-    );
-    for (const one of old) this.remove(one.id);
+  }
+
+  #removeOldClients(now: number): void {
+    for (const { id, subject, created_at } of this.#budgets.values())
+      if (subject.startsWith(CLIENTS) && created_at < now - CLIENT_MS) this.remove(id);
   }
 
   remove(id: string): void {
+    const subject = this.#budgets.get(id)?.subject ?? "";
     this.#budgets.delete(id);
+    const left = this.#bySubject.get(subject)?.filter((one) => one.id !== id) ?? [];
+    if (left.length > 0) this.#bySubject.set(subject, left);
+    else this.#bySubject.delete(subject);
     this.#sql.exec("DELETE FROM budgets WHERE id = ?", id);
+  }
+
+  #keep(budget: BudgetState): void {
+    const { id, subject } = budget;
+    const others = this.#bySubject.get(subject)?.filter((one) => one.id !== id) ?? [];
+    this.#budgets.set(id, budget);
+    this.#bySubject.set(subject, [...others, budget]);
   }
 
   // ---- what counts
 
   /** The budgets that count a run, the narrowest first. */
   #counting(spender: Spender): BudgetState[] {
-    const subjects = subjectsOf(spender);
-    const all = [...this.#budgets.values()];
-    return subjects.flatMap((subject) => all.filter((one) => one.subject === subject));
+    return subjectsOf(spender).flatMap((subject) => this.#bySubject.get(subject) ?? []);
   }
 
   #limiting(spender: Spender): BudgetState[] {
