@@ -4,6 +4,7 @@ import { buildAssets } from "../../src/dev/assets.ts";
 import type { Client } from "../../src/dev/client.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { type Bed, bundleWorker, noop, startBed, USERNAME } from "./bed.ts";
+import { budgetedClient } from "./budget.ts";
 import type { Effort } from "./effort.ts";
 import {
   aMillion,
@@ -36,7 +37,8 @@ export async function countOperations({ tokens }: Effort): Promise<Table> {
   await buildAssets();
   const script = await bundleWorker("counting");
   const bill: Bill = {
-    noop: await warmed(script, countNoops),
+    noop: await warmed(script, (bed) => countNoops(bed, bed.client)),
+    budgeted: await warmed(script, countBudgeted),
     read: await warmed(script, (bed) => counted(bed, 1, () => readStream(bed.client, tokens))),
     unread: await warmed(script, (bed) => countUnread(bed, tokens)),
   };
@@ -80,14 +82,21 @@ async function counted(bed: Bed, count: number, predict: () => Promise<void>): P
  * Returns the cost of the no-ops that wrote the fewest rows, of four groups: one that outlives 250 ms, as on a busy
  * machine, has its row in the index earlier and writes it twice.
  */
-async function countNoops(bed: Bed): Promise<Operations> {
+async function countNoops(bed: Bed, client: Client): Promise<Operations> {
   let least: Operations | undefined;
   for (let group = 0; group < GROUPS; group++) {
-    const cost = await counted(bed, NOOPS / GROUPS, () => noop(bed.client));
+    const cost = await counted(bed, NOOPS / GROUPS, () => noop(client));
     if (!least || rowsWritten(cost) < rowsWritten(least)) least = cost;
   }
   if (!least) throw new Error("no group was counted");
   return least;
+}
+
+/** Counts no-ops of an account with a budget: each has its row before it runs, and an alarm. */
+async function countBudgeted(bed: Bed): Promise<Operations> {
+  const client = await budgetedClient(bed);
+  await counted(bed, 1, () => noop(client));
+  return countNoops(bed, client);
 }
 
 /** Counts streams that nobody reads or waits for: their success is checked after the count. */
@@ -118,8 +127,8 @@ async function readStream(client: Client, tokens: number): Promise<void> {
 
 const streamInput = (count: number) => ({ count, per_second: PER_SECOND });
 
-/** The cost of a prediction: of a no-op, of a stream with a reader, and of one without. */
-type Bill = Record<"noop" | "read" | "unread", Operations>;
+/** The cost of a prediction: of a no-op, of one with a budget, of a stream with a reader, and of one without. */
+type Bill = Record<"noop" | "budgeted" | "read" | "unread", Operations>;
 
 interface Conditions {
   noops: number;
@@ -136,9 +145,10 @@ const MOST_READ_DOLLARS = 92;
 const MOST_UNREAD_ROWS = 30;
 const MOST_NOOP_ROWS = 6;
 const MOST_NOOP_DOLLARS = 16;
+const MOST_BUDGETED_ROWS = 20;
 
 function billTable(bill: Bill, { noops, tokens, perSecond }: Conditions): Table {
-  const all = [bill.noop, bill.read, bill.unread];
+  const all = [bill.noop, bill.budgeted, bill.read, bill.unread];
   const limit = (what: string, value: number, most: number): Verdict => ({
     what,
     value,
@@ -147,7 +157,17 @@ function billTable(bill: Bill, { noops, tokens, perSecond }: Conditions): Table 
   });
   return {
     title: "Billable operations of a prediction, and a million of them at list prices",
-    head: ["", "no-op", "a million", "read stream", "a million", "unread stream", "a million"],
+    head: [
+      "",
+      "no-op",
+      "a million",
+      "with a budget",
+      "a million",
+      "read stream",
+      "a million",
+      "unread stream",
+      "a million",
+    ],
     rows: [
       ...KINDS.map((kind) => [
         kind.replaceAll("_", " "),
@@ -168,6 +188,11 @@ function billTable(bill: Bill, { noops, tokens, perSecond }: Conditions): Table 
       limit("dollars for a million of it", aMillion(bill.read), MOST_READ_DOLLARS),
       limit("rows written for one that nobody reads", rowsWritten(bill.unread), MOST_UNREAD_ROWS),
       limit("rows written for a no-op", rowsWritten(bill.noop), MOST_NOOP_ROWS),
+      limit(
+        "rows written for a no-op with a budget",
+        rowsWritten(bill.budgeted),
+        MOST_BUDGETED_ROWS,
+      ),
       limit("dollars for a million no-ops", aMillion(bill.noop), MOST_NOOP_DOLLARS),
     ],
   };

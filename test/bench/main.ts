@@ -10,6 +10,7 @@ import { bundle } from "../../src/dev/bundle.ts";
 import { misused, readCommandLine } from "../../src/dev/command-line.ts";
 import { type Bed, startBed } from "./bed.ts";
 import { countOperations } from "./bill.ts";
+import { measureBudget } from "./budget.ts";
 import { measureColdStart } from "./cold-start.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
 import { measureFanout } from "./fanout.ts";
@@ -28,6 +29,7 @@ type Part = (bed: Bed, effort: Effort) => Promise<Table>;
 
 const PARTS: Record<string, Part> = {
   latency: measureLatency,
+  budget: measureBudget,
   first: measureFirstToken,
   fanout: measureFanout,
   files: measureFiles,

@@ -24,7 +24,7 @@ import {
 } from "../../protocol/budget.ts";
 import { amountText } from "../../protocol/money.ts";
 import { forgetFacts } from "../../storage/accounts/account-facts.ts";
-import { markBudgeted, unmarkBudgeted } from "../../storage/accounts/budgeted.ts";
+import { markBudgeted, markRecorded, unmarkBudgeted } from "../../storage/accounts/budgeted.ts";
 import { findMember } from "../../storage/accounts/organizations.ts";
 import { findTokenMaker, listTokenIds } from "../../storage/accounts/tokens.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
@@ -145,9 +145,9 @@ export async function deleteBudget(
   const entry = entryOf("budget.deleted", account_id, id, {});
   const account = accountAt(services.env, await openAccount(services, account_id));
   // The change is recorded before it is made: the object is not part of a transaction of D1.
-  await markBudgeted(services.db, account_id, subject, entry);
+  await markRecorded(services.db, account_id, subject, entry);
   await account.removeBudget(id);
-  await unmark(services, account_id, subject);
+  await reconcile(services, account_id, subject);
 }
 
 async function save(
@@ -164,21 +164,27 @@ async function save(
   const account = accountAt(services.env, await openAccount(services, account_id));
   // Predictions begin to ask the object before it has the budget: one that did not ask would not be counted in
   // time.
-  await markBudgeted(services.db, account_id, row.subject, entry);
+  await markRecorded(services.db, account_id, row.subject, entry);
   await account.setBudget(row);
-  forgetFacts(account_id);
-  if (row.kind !== "hard") await unmark(services, account_id, row.subject);
+  await reconcile(services, account_id, row.subject);
   const state = (await account.budgets()).find(({ id }) => id === row.id);
   const [saved] = await present(services, state ? [state] : []);
   if (!saved) throw notFound(`The budget '${row.id}'`);
   return saved;
 }
 
-/** Notes that no hard budget applies to a subject, if none does. */
-async function unmark(services: Services, accountId: string, subject: string): Promise<void> {
-  const states = await statesOf(services, accountId);
-  if (states.some((one) => one.subject === subject && one.kind === "hard")) return;
-  await unmarkBudgeted(services.db, accountId, subject);
+/** Brings D1 in line with the object, also if somebody else changes the budgets of the subject meanwhile. */
+async function reconcile(services: Services, accountId: string, subject: string): Promise<void> {
+  const isLimited = async () => {
+    const states = await statesOf(services, accountId);
+    return states.some((one) => one.subject === subject && one.kind === "hard");
+  };
+  for (let before: boolean | undefined; ; ) {
+    const now = await isLimited();
+    if (now === before) break;
+    await (now ? markBudgeted : unmarkBudgeted)(services.db, accountId, subject);
+    before = now;
+  }
   forgetFacts(accountId);
 }
 

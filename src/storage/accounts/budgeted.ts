@@ -8,17 +8,26 @@ import { budgeted } from "../schema/index.ts";
 export const selectBudgeted = (db: Database, accountId: string | SQL) =>
   db.select({ subject: budgeted.subject }).from(budgeted).where(eq(budgeted.account_id, accountId));
 
+const mark = (db: Database, account_id: string, subject: string) =>
+  db.insert(budgeted).values({ account_id, subject }).onConflictDoNothing();
+
 /** Notes that a hard budget is about to apply to a subject, with the entry of the audit log. */
-export async function markBudgeted(
+export async function markRecorded(
   db: Database,
-  account_id: string,
+  accountId: string,
   subject: string,
   entry: EntryRow,
 ): Promise<void> {
-  await db.batch([
-    db.insert(budgeted).values({ account_id, subject }).onConflictDoNothing(),
-    insertEntry(db, entry),
-  ]);
+  await db.batch([mark(db, accountId, subject), insertEntry(db, entry)]);
+}
+
+/** Notes that a hard budget applies to a subject. */
+export async function markBudgeted(
+  db: Database,
+  accountId: string,
+  subject: string,
+): Promise<void> {
+  await mark(db, accountId, subject);
 }
 
 /** Notes that no hard budget applies to a subject any more. */

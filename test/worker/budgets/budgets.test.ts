@@ -149,3 +149,12 @@ test("only an operator changes a budget that an operator has set", async () => {
   await operator.ok("DELETE", `${path}/${id}`);
   expect(await listBudgets(world.client)).toEqual([]);
 });
+
+test("a hard budget that is created while another of its subject is deleted limits predictions", async () => {
+  const world = await pricedWorld();
+  const { id } = await newBudget(world.client, { limit: "1000000" });
+  const deleting = world.client.ok("DELETE", `/v1/budgets/${id}`);
+  await Promise.all([deleting, newBudget(world.client, { limit: "1" })]);
+  const { budgeted } = await getAccountFacts(getServices(env).db, world.user_id);
+  expect(budgeted).toEqual([""]);
+});
