@@ -108,9 +108,13 @@ export class Ledger {
     const known = this.#open.get(id);
     if (known?.object_id === object_id)
       return { reserved: this.#limiting(known).length > 0 ? known.amount : null };
-    if (known) this.release(id, known.object_id);
+    if (known) this.#remove(known);
     const refused = this.refusal(request, now);
-    if (refused) return refused;
+    if (refused) {
+      // The call of the first object may come late, when the second has begun.
+      if (known) this.#add(known);
+      return refused;
+    }
     const isLimited = this.#limiting(request).length > 0;
     if (!isLimited && request.max_running === null) return { reserved: null };
     const spender = { token_id, maker, client_id };
@@ -136,7 +140,8 @@ export class Ledger {
   }
 
   /**
-   * Raises the reservation of a prediction to `total`, or to what its budgets have left.
+   * Raises the reservation of a prediction to `total`, or to what its budgets have left. If the window of its
+   * create has ended, all of it counts in the present one: nobody counts what is spent in the other.
    * @returns the amount that is reserved then; undefined: the prediction has no reservation
    */
   extend(id: string, objectId: string, total: number, now: number): number | undefined {
@@ -144,12 +149,17 @@ export class Ledger {
     if (known?.object_id !== objectId) return undefined;
     const budgets = this.#limiting(known).filter(({ unit }) => unit === "amount");
     for (const budget of budgets) this.#roll(budget, now);
-    const left = budgets.filter((one) => reserves(one, known)).map(leftOf);
-    const more = Math.min(total - known.amount, ...left);
-    if (more <= 0) return known.amount;
+    const { made_at } = known;
+    const isOver = budgets.some((one) => made_at >= one.created_at && made_at < one.window_start);
+    const next = isOver ? { ...known, made_at: now } : known;
+    const limits = budgets
+      .filter((one) => reserves(one, next))
+      .map((one) => leftOf(one) + (reserves(one, known) ? known.amount : 0));
+    const amount = Math.min(total, ...limits);
+    if (amount <= known.amount) return known.amount;
     this.#remove(known);
-    this.#save({ ...known, amount: known.amount + more });
-    return known.amount + more;
+    this.#save({ ...next, amount });
+    return amount;
   }
 
   /** Frees the reservation of a prediction that was not created after all. */
@@ -168,10 +178,12 @@ export class Ledger {
 
   /** Returns the lines that the end of a prediction has crossed, also when it is asked again. */
   crossedBy(id: string): Crossing[] {
-    return [...this.#budgets.values()].flatMap((budget) => [
-      ...(budget.alerted_by === id ? [{ event: "budget.alert", budget } as const] : []),
-      ...(budget.exhausted_by === id ? [{ event: "budget.exhausted", budget } as const] : []),
-    ]);
+    return [...this.#budgets.values()]
+      .filter(isShown)
+      .flatMap((budget) => [
+        ...(budget.alerted_by === id ? [{ event: "budget.alert", budget } as const] : []),
+        ...(budget.exhausted_by === id ? [{ event: "budget.exhausted", budget } as const] : []),
+      ]);
   }
 
   /** Takes back the cost of an end that was never stored. */
@@ -198,7 +210,7 @@ export class Ledger {
 
   /** The budgets of the account, its members and its tokens as they are now, the oldest first. */
   list(now: number): BudgetState[] {
-    const all = [...this.#budgets.values()].filter(({ subject }) => !subject.startsWith(CLIENTS));
+    const all = [...this.#budgets.values()].filter(isShown);
     for (const budget of all) this.#roll(budget, now);
     return all.toSorted((a, b) => a.created_at - b.created_at).map((one) => ({ ...one }));
   }
@@ -326,3 +338,6 @@ export class Ledger {
 /** Whether a reservation counts in the budget's window: it is neither from before the budget nor the window. */
 const reserves = (budget: BudgetState, { made_at }: Reservation) =>
   made_at >= budget.created_at && made_at >= budget.window_start;
+
+/** Whether people have set a budget, and know of it: not the limits of a client token. */
+const isShown = ({ subject }: BudgetRow) => !subject.startsWith(CLIENTS);

@@ -260,3 +260,56 @@ test.each([
     expect(windowStart(window, Date.parse(to))).toBe(Date.parse(to));
   },
 );
+
+test("a run that is extended after the end of its window counts in the present one", async () => {
+  await inLedger((sql) => {
+    const ledger = new Ledger(sql, START);
+    ledger.set(budget({ window: "day" }), START);
+    for (const id of ["p1", "p2", "p3"])
+      expect(ledger.reserve(request(id, 10), START)).toEqual({ reserved: 10 });
+    const now = START + DAY;
+    expect(ledger.extend("p1", "o", 70, now)).toBe(70);
+    expect(ledger.list(now)).toMatchObject([{ spent: 0, reserved: 70 }]);
+    expect(ledger.extend("p2", "o", 70, now)).toBe(30);
+    // Nothing is left of the day: the third has what it was admitted with.
+    expect(ledger.extend("p3", "o", 70, now)).toBe(10);
+    for (const [id, cost] of [["p1", 70] as const, ["p2", 30] as const, ["p3", 10] as const])
+      ledger.settle(ended(id, cost), now);
+    expect(ledger.list(now)).toMatchObject([{ spent: 100, reserved: 0 }]);
+  });
+});
+
+test("a late call of the first object does not take the reservation of the second", async () => {
+  await inLedger((sql) => {
+    const ledger = new Ledger(sql, START);
+    ledger.set(budget(), START);
+    ledger.reserve(request("p1", 60, { object_id: "second" }), START);
+    const late = ledger.reserve(request("p1", 110, { object_id: "first" }), START);
+    expect(late).toMatchObject({ needed: 110 });
+    expect(ledger.list(START)).toMatchObject([{ reserved: 60 }]);
+    expect(new Ledger(sql, START).list(START)).toMatchObject([{ reserved: 60 }]);
+  });
+});
+
+test("an account with thousands of client tokens loads its ledger at once", async () => {
+  await inLedger((sql) => {
+    const ledger = new Ledger(sql, START);
+    ledger.set(budget({ most: 10_000 }), START);
+    for (let n = 0; n < 4_000; n++)
+      ledger.addClient({ id: `c${n}`, max_predictions: 2, budget: 50 }, START);
+    for (let n = 0; n < 200; n++)
+      ledger.reserve(request(`p${n}`, 10, { client_id: `c${n}` }), START);
+    expect(new Ledger(sql, START).list(START)).toMatchObject([{ reserved: 2_000 }]);
+  });
+});
+
+test("the limits of a client token are not told as budgets of the account", async () => {
+  await inLedger((sql) => {
+    const ledger = new Ledger(sql, START);
+    const client = { token_id: "t", maker: "", client_id: "c1" };
+    ledger.addClient({ id: "c1", max_predictions: 1, budget: 10 }, START);
+    ledger.reserve({ ...request("p1", 10), ...client }, START);
+    ledger.settle({ ...ended("p1", 10), ...client }, START);
+    expect(ledger.crossedBy("p1")).toEqual([]);
+  });
+});
