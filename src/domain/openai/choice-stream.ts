@@ -11,6 +11,7 @@ import {
   ended,
   isAtLimit,
   type LogEntry,
+  NO_COST,
   type Translation,
 } from "./translation.ts";
 
@@ -112,7 +113,7 @@ export class ChoiceStream<Choice extends { index: number }, Piece> implements Tr
       .flatMap((choice) => choice.end(cut))
       .map((piece) => ({ ...this.#head, choices: [piece], ...this.#before }));
     if (this.#before.usage === null) {
-      const usage = { ...chatUsageOf(this.#usage, metrics), ...costIn(cost) };
+      const usage = { ...chatUsageOf(this.#usage, metrics), ...NO_COST, ...costIn(cost) };
       closing.push({ ...this.#last, ...this.#head, choices: [], usage });
     }
     return closing;

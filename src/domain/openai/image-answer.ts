@@ -7,7 +7,7 @@ import {
   type ServerUsage,
   serverImages,
 } from "../../protocol/openai/image.ts";
-import { TranslationFailed, valuesIn } from "./translation.ts";
+import { NO_COST, TranslationFailed, valuesIn } from "./translation.ts";
 
 export interface Picture {
   url: string;
@@ -108,6 +108,7 @@ export function usageOf(usage: ServerUsage): ServerUsage {
     total_tokens: input_tokens + output_tokens,
     input_tokens_details: { text_tokens: input_tokens, image_tokens: 0 },
     ...usage,
+    ...NO_COST,
   };
 }
 

@@ -8,7 +8,7 @@ import type { Metrics } from "../../protocol/event.ts";
 import { chatUsage } from "../../protocol/openai/chat.ts";
 import { moderation, type Ranking, ranking } from "../../protocol/openai/tasks.ts";
 import { NotSupportedByChat } from "./strict-chat.ts";
-import { TranslationFailed } from "./translation.ts";
+import { NO_COST, TranslationFailed } from "./translation.ts";
 
 interface RankingOptions {
   id: string;
@@ -48,6 +48,7 @@ function usageOf(usage: unknown, metrics: Metrics | null) {
     ...fieldsOf(usage),
     prompt_tokens: reported?.prompt_tokens ?? total,
     total_tokens: total,
+    ...NO_COST,
   };
 }
 

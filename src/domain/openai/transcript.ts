@@ -263,7 +263,8 @@ export class TranscriptStream implements Translation {
     if (isFields(value) && textOf(value.type).startsWith("transcript.")) {
       this.#text += value.type === DELTA ? textOf(value.delta) : "";
       this.#isDone ||= value.type === DONE;
-      return [withoutNulls(value)];
+      const { cost: _, cost_details: _details, ...usage } = fieldsOf(value.usage);
+      return [withoutNulls({ ...value, ...(isFields(value.usage) && { usage }) })];
     }
     const delta = deltaOf(value);
     if (delta === "") return [];

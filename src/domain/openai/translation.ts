@@ -18,10 +18,10 @@ export const ended = z.object({
   cost: cost.nullish(),
 });
 
-/**
- * Returns the cost for a usage: a number, as clients of OpenRouter read it. It replaces what a container reports
- * under its name.
- */
+/** Fields of a usage that a container may report, and that only the service says. */
+export const NO_COST = { cost: undefined, cost_details: undefined };
+
+/** Returns the cost for a usage: a number, as clients of OpenRouter read it. */
 export const costIn = (cost: Pick<Cost, "amount"> | null | undefined): { cost?: number } =>
   cost ? { cost: Number(cost.amount) } : {};
 

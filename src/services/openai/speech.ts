@@ -11,7 +11,7 @@ import {
   typeOfSound,
   wavPart,
 } from "../../domain/openai/speech.ts";
-import { costIn, TranslationFailed } from "../../domain/openai/translation.ts";
+import { costIn, NO_COST, TranslationFailed } from "../../domain/openai/translation.ts";
 import { invalidParameter } from "../../errors/openai.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import { EVENT_STREAM, HEARTBEAT } from "../../lib/sse.ts";
@@ -111,6 +111,7 @@ const EVENTS: Form = {
             type: "speech.audio.done",
             usage: {
               ...(sound.usage ?? usageOf(sound.prediction)),
+              ...NO_COST,
               ...costIn(sound.prediction.cost),
             },
           };

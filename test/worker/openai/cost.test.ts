@@ -1,5 +1,7 @@
 /** The cost of calls: a header of whole answers, and a part of the usage that no container can change. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { usageOf } from "../../../src/domain/openai/image-answer.ts";
+import { TranscriptStream } from "../../../src/domain/openai/transcript.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import { ask, eventsOf } from "../support/anthropic.ts";
@@ -52,6 +54,22 @@ describe("a call that waits for its end", () => {
     const asked = client.post("/v1/vendora/embeddings", { model, input: "one" });
     const [response] = await Promise.all([asked, answer([[0.5, -0.25]])]);
     expect(headerOf(response)).toBe("0.00025");
+  });
+
+  test("a ranking has its cost in a header, and not its container's", async () => {
+    const asked = client.post("/v1/vendora/rerank", { model, query: "tea", documents: ["a"] });
+    const ranked = { results: [{ index: 0, relevance_score: 0.5 }], usage };
+    const [response] = await Promise.all([asked, answer(ranked)]);
+    expect(headerOf(response)).toBe("0.00025");
+    expect(await response.json()).not.toHaveProperty("usage.cost");
+  });
+
+  test("neither pictures nor transcripts pass the cost of their container on", () => {
+    const counted = { input_tokens: 1, output_tokens: 2, cost: 3, cost_details: {} };
+    expect(usageOf(counted)).toMatchObject({ cost: undefined, cost_details: undefined });
+    const data = { type: "transcript.text.done", text: "on", usage: counted };
+    const [event] = new TranscriptStream().take({ event: "output", data });
+    expect(JSON.stringify(event)).not.toContain("cost");
   });
 
   test("a call that the model fails has the cost of its time in a header", async () => {
