@@ -2,7 +2,7 @@
 import { hasRole } from "../../domain/accounts/access.ts";
 import { START_CHECK } from "../../domain/accounts/usage.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
-import { subjectsOf } from "../../domain/money/budget.ts";
+import { subjectsOf, tokenSubject } from "../../domain/money/budget.ts";
 import { pricesInForce } from "../../domain/money/prices-in-force.ts";
 import { reservationOf } from "../../domain/money/reservation.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
@@ -75,7 +75,7 @@ export async function predictionSpec(
   const maker = {
     maker: caller.maker,
     client_id: caller.client_id ?? "",
-    ...(request.start_check ? START_CHECK : tokenOf(caller)),
+    ...tokenOf(caller, request, budgeted),
   };
   const limits = {
     timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
@@ -152,8 +152,17 @@ export async function predictionSpec(
   };
 }
 
-const tokenOf = ({ is_session, token_id, token_name = "" }: Caller) =>
-  is_session ? { token_id: "", token_name: "" } : { token_id, token_name };
+/** Returns the token that a run counts for. Start checks are of none, unless a budget or a limit of it counts them. */
+function tokenOf(
+  { is_session, token_id, token_name = "", limits }: Caller,
+  { start_check }: Pick<CreatePredictionOfVersion, "start_check">,
+  budgeted: string[],
+) {
+  const isLimited = budgeted.includes(tokenSubject(token_id)) || limits?.max_running !== undefined;
+  if (start_check && (is_session || !isLimited)) return START_CHECK;
+  if (is_session) return { token_id: "", token_name: "" };
+  return { token_id, token_name: start_check ? START_CHECK.token_name : token_name };
+}
 
 /**
  * The hardware of a version. A deleted class is a pool of its own, without GPUs: jobs that its runners have

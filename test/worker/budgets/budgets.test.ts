@@ -127,6 +127,8 @@ test("a token's budget limits its predictions, and those of no other token", asy
   const body = { model: world.model, input: {} };
   expect((await world.client.post("/v1/predictions", body)).status).toBe(402);
   expect((await other.post("/v1/predictions", body)).status).toBe(202);
+  const check = { ...body, start_check: true };
+  expect((await world.client.post("/v1/predictions", check)).status).toBe(402);
   // The token cannot raise its own budget.
   const refused = await world.client.post("/v1/budgets", { limit: "5", window: "day" });
   expect(refused.status).toBe(403);
