@@ -64,14 +64,22 @@ export async function readerOf(services: Services, caller: Caller): Promise<Budg
 export async function managerOf(services: Services, caller: Caller): Promise<BudgetManager> {
   const manager = await readerOf(services, caller);
   requireUnlimited(caller, "change budgets");
-  if (caller.is_session) return manager;
-  const states = await statesOf(services, manager.account_id);
-  if (states.some(({ subject }) => subject === tokenSubject(caller.token_id)))
+  if (await hasBudget(services, caller))
     throw new ProblemError(
       "forbidden",
       "This token cannot change budgets: it has one itself. Use the dashboard, or a token without a budget.",
     );
   return manager;
+}
+
+/** Whether the caller's token has a budget, which it could otherwise leave behind. */
+export async function hasBudget(
+  services: Services,
+  { is_session, user_id, token_id }: Caller,
+): Promise<boolean> {
+  if (is_session) return false;
+  const states = await statesOf(services, user_id);
+  return states.some(({ subject }) => subject === tokenSubject(token_id));
 }
 
 /** Lists the budgets that a manager may see, the oldest first. */

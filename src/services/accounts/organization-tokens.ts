@@ -8,6 +8,7 @@ import { listOrganizationTokens as organizationTokensOf } from "../../storage/ac
 import { type Caller, requireAccountAccess, requireUnlimited } from "../access/access.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
+import { hasBudget } from "./budgets.ts";
 import { actFor } from "./organizations.ts";
 import { createToken, readFor, revokeFor, updateFor } from "./tokens.ts";
 
@@ -31,6 +32,7 @@ export async function createOrganizationToken(
     throw tooMuch("a service token can only create service tokens: send service_role");
   }
   requireNoMore(caller, request);
+  if (await hasBudget(services, caller)) throw tooMuch("your own token has a budget");
   const actor = { made_by: acting.maker, service_role };
   return createToken(services, acting.user_id, request, actor);
 }

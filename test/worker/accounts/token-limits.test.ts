@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { forgetTokens } from "../../../src/services/access/authentication.ts";
 import { run } from "../support/accounts.ts";
 import { entriesOf } from "../support/audit.ts";
+import { newBudget } from "../support/budgets.ts";
 import { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
 import { newOrganization } from "../support/organizations.ts";
@@ -209,6 +210,27 @@ describe("changing the limits of a token", () => {
     expect([status, body]).toMatchObject([
       403,
       { detail: expect.stringMatching("your own token has limits") },
+    ]);
+  });
+
+  test("a token with a budget makes no token without one", async () => {
+    const organization = await newOrganization();
+    const path = `/v1/organizations/${organization.username}/tokens`;
+    const service = { name: "x", service_role: "admin" };
+    const { id, token } = await organization.client.ok<{ id: string; token: string }>(
+      "POST",
+      path,
+      service,
+    );
+    const owner = await organization.client.ok<{ token: string }>("POST", path, {
+      ...service,
+      name: "owner",
+    });
+    await newBudget(new Client(owner.token), { limit: "1", token_id: id });
+    const { status, body } = await new Client(token).refused(path, service);
+    expect([status, body]).toMatchObject([
+      403,
+      { detail: expect.stringMatching("your own token has a budget") },
     ]);
   });
 
