@@ -69,7 +69,8 @@ export async function predictionSpec(
   const secret = settings.secretKeys.at(-1) ?? "";
   const weights = weightsOf(version);
   const { hardware, price_per_hour } = hardwareOf(target);
-  const prices = pricesInForce(version.prices, caller.user_id === model.owner_id, now);
+  const isOwn = caller.user_id === model.owner_id;
+  const prices = pricesInForce(version.prices, isOwn, price_per_hour, now);
   const variables = pickVariables(configuration.variable_names, model.variables);
   const { id, call } = fields;
   const maker = {

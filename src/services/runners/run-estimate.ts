@@ -143,9 +143,11 @@ export async function readEstimate(
     pool && seesWait ? asked(pool.waitOf(model.id)) : undefined,
     listPricesAt(services.db, version, Date.now()),
   ]);
-  const prices = pricesInForce(dated, caller?.user_id === model.owner.id, Date.now());
+  const price_per_hour = row?.price_per_hour ?? null;
+  const isOwn = caller?.user_id === model.owner.id;
+  const prices = pricesInForce(dated, isOwn, price_per_hour, Date.now());
   const priced: Priced = {
-    price_per_hour: row?.price_per_hour ?? null,
+    price_per_hour,
     charges_setup: services.settings.chargesSetup,
     ...(prices && { prices }),
   };

@@ -24,7 +24,22 @@ test.each([
   [40, undefined, undefined],
 ])("at %d, a run of the owner pays %s and any other run %s", (now, own, other) => {
   for (const rows of [ALL, ALL.toReversed()]) {
-    expect(pricesInForce(rows, true, now)?.per_run).toBe(own);
-    expect(pricesInForce(rows, false, now)?.per_run).toBe(other);
+    expect(pricesInForce(rows, true, 5, now)?.per_run).toBe(own);
+    expect(pricesInForce(rows, false, 5, now)?.per_run).toBe(other);
   }
 });
+
+test.each([
+  ["owner", 0, undefined],
+  ["owner", 99, undefined],
+  ["owner", 100, 100],
+  ["operator", 0, 0],
+] as const)(
+  "the %s sets a price of %d a second, where the hardware costs 100: %s counts",
+  (set_by, per_second, counts) => {
+    const rows: DatedPrices[] = [{ set_by, starts_at: 1, prices: { per_run: 7, per_second } }];
+    const prices = pricesInForce(rows, true, 360_000, 2);
+    expect([prices?.per_run, prices?.per_second]).toEqual([7, counts]);
+    expect(pricesInForce(rows, true, null, 2)?.per_second).toBe(per_second);
+  },
+);

@@ -97,7 +97,8 @@ describe("an estimate", () => {
       cost: { expected: "0.005", low: "0.001", high: "0.009", currency: "USD" },
     });
     const prices = { per_second: 0, per_million_output_tokens: 2 };
-    await world.client.ok("PUT", `/v1/models/${world.model}/versions/1/prices`, { prices });
+    const path = `${world.model}/versions/1/prices`;
+    await operator.ok("PUT", `/v1/operator/models/${path}`, { prices });
     expect((await estimateOf(world.client, world.model)).cost).toMatchObject({
       ...{ expected: "0.002", low: "0.002", high: "0.002" },
     });
