@@ -25,7 +25,7 @@ test.each(["", "-1", "1e3", "0x10", ".5", "1.", "0.0000000001", "9000000.0000000
 test("an amount may come as a number, without its binary noise", () => {
   expect(amount.parse(0.1 + 0.2)).toBe(300_000_000);
   expect(amount.parse(" 0.80 ")).toBe(800_000_000);
-  for (const one of [-1, 1e22, Number.NaN, 9_000_001])
+  for (const one of [-1, 1e22, Number.NaN, 9_000_001, Number.POSITIVE_INFINITY])
     expect(amount.safeParse(one).success).toBe(false);
 });
 
