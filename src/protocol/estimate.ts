@@ -41,11 +41,11 @@ export const estimate = z
       description:
         "At today's prices, including the start of a container if the state is `cold`. Null if not known, or if nothing has a price",
     }),
-    would_admit: z.boolean().nullable().meta({
-      description: "Whether the budgets allow such a run; null if none applies",
+    would_admit: z.boolean().meta({
+      description: "Whether the budgets, and the limits of the token, allow such a run now",
     }),
     reason: z.string().nullable().meta({
-      description: "Why a budget would refuse the run",
+      description: "Why a create would be refused now",
       example: null,
     }),
   })

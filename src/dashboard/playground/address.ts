@@ -39,6 +39,8 @@ export interface PlaygroundState {
   isVersionGone?: boolean;
   runs: RecentRun[];
   figures: Figures | undefined;
+  /** Why a budget would refuse the run now. */
+  refusal: string | undefined;
   tab: Tab;
 }
 

@@ -3,8 +3,25 @@ import type { Figures, Range } from "../../domain/predictions/estimate.ts";
 import { duration } from "../ui/duration.ts";
 import { Price } from "../ui/parts.tsx";
 
-/** @param figures undefined: the account did not answer */
-export function EstimateLine({ figures }: { figures: Figures | undefined }) {
+interface EstimateProps {
+  /** Undefined: the account did not answer. */
+  figures: Figures | undefined;
+  /** Why a budget would refuse the run now. */
+  refusal: string | undefined;
+}
+
+export const EstimateLine = ({ figures, refusal }: EstimateProps) => (
+  <>
+    <FiguresLine figures={figures} />
+    {refusal !== undefined && (
+      <p class="hint" data-refusal>
+        {refusal}
+      </p>
+    )}
+  </>
+);
+
+function FiguresLine({ figures }: Pick<EstimateProps, "figures">) {
   const { basis = "none", time, cost } = figures ?? {};
   if (basis === "none" || !time) return null;
   return (

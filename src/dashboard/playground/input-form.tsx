@@ -68,7 +68,7 @@ export function InputForm({
           <a href={modelAddress(model)}>Reset</a>
         </span>
       </div>
-      <EstimateLine figures={play.figures} />
+      <EstimateLine {...play} />
     </Form>
   );
 }

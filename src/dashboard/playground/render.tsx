@@ -8,6 +8,7 @@ import { ProblemError } from "../../errors/errors.ts";
 import { exampleChoices } from "../../services/models/examples.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import { recentRuns } from "../../services/predictions/recent-runs.ts";
+import { findRefusal } from "../../services/predictions/reservation.ts";
 import { ownRuns } from "../../services/runners/prediction-estimate.ts";
 import { withTimeout } from "../../services/with-timeout.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
@@ -83,7 +84,7 @@ export function beginReads(c: PageContext, model: DetailedModelRow, version: Ver
 
 export type RenderedState = Omit<
   PlaygroundState,
-  "versions" | "shape" | "view" | "runs" | "examples" | "figures"
+  "versions" | "shape" | "view" | "runs" | "examples" | "figures" | "refusal"
 > & {
   /** `own` is the version's own view where it has one besides the form. */
   wanted: "own" | "form";
@@ -110,6 +111,13 @@ export async function renderPlayground(
       reads.estimate,
       reads.own,
     ]);
+    const refusal =
+      viewer &&
+      (await withTimeout(
+        findRefusal(services, viewer.caller, {}, version, priced),
+        "an account",
+        OWN_MS,
+      ));
     const figures = own && figuresOf(own, runEstimate, priced);
     const numbers = page.items.map(({ number }) => number);
     const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
@@ -117,7 +125,16 @@ export async function renderPlayground(
     const shape = schemaShape.safeParse(versionSchema(version.schemas, "input")).data;
     return (
       <Playground
-        play={{ ...play, versions, runs, examples, shape, view, figures }}
+        play={{
+          ...play,
+          versions,
+          runs,
+          examples,
+          shape,
+          view,
+          figures,
+          refusal: refusal?.message,
+        }}
         viewer={viewer}
         origin={origin}
       />

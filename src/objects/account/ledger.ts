@@ -123,14 +123,22 @@ export class Ledger {
     return { reserved };
   }
 
-  /** Returns why a prediction would not be admitted now, if it would not. */
-  refusal(request: Omit<ReservationRequest, "id" | "object_id">, now: number): Refused | undefined {
+  /**
+   * Returns why a prediction would not be admitted now, if it would not.
+   * @param client whose budgets count although they are made only with its first prediction
+   */
+  refusal(
+    request: Omit<ReservationRequest, "id" | "object_id">,
+    now: number,
+    client?: ClientLimits,
+  ): Refused | undefined {
     const { token_id, max_running, amount } = request;
     if (max_running !== null) {
       const open = [...this.#open.values()].filter((one) => one.token_id === token_id);
       if (open.length >= max_running) return { running: max_running };
     }
-    for (const budget of this.#limiting(request)) {
+    const missing = client ? this.#missingOf(client, now) : [];
+    for (const budget of [...missing, ...this.#limiting(request)]) {
       this.#roll(budget, now);
       const needed = unitsOf(budget, amount);
       if (needed > leftOf(budget))
@@ -231,20 +239,26 @@ export class Ledger {
   }
 
   /** Adds the budgets of a client token, unless it has used them before. */
-  addClient({ id, max_predictions, budget }: ClientLimits, now: number): void {
+  addClient(client: ClientLimits, now: number): void {
+    const missing = this.#missingOf(client, now);
+    if (missing.length > 0) this.#removeOldClients(now);
+    for (const budget of missing) this.set(budget, now);
+  }
+
+  /** The budgets of a client token that it has not used before. */
+  #missingOf({ id, max_predictions, budget }: ClientLimits, now: number): BudgetState[] {
     const subject = clientSubject(id);
     const limits = [
       ["runs", max_predictions],
       ["amount", budget],
     ] as const;
-    for (const [unit, most] of limits) {
+    const fixed = { window: "total", kind: "hard", level: "admin", alert_at: 1 } as const;
+    const unused = { created_at: now, updated_at: now, window_start: 0, spent: 0, reserved: 0 };
+    return limits.flatMap(([unit, most]) => {
       const row = `${subject}:${unit}`;
-      if (most === null || this.#budgets.has(row)) continue;
-      this.#removeOldClients(now);
-      const fixed = { window: "total", kind: "hard", level: "admin", alert_at: 1 } as const;
-      const times = { created_at: now, updated_at: now };
-      this.set({ id: row, subject, unit, most, ...fixed, ...times }, now);
-    }
+      if (most === null || this.#budgets.has(row)) return [];
+      return [{ id: row, subject, unit, most, ...fixed, ...unused }];
+    });
   }
 
   #removeOldClients(now: number): void {

@@ -11,7 +11,7 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
-import type { BudgetRow, BudgetState, Crossing } from "../../domain/money/budget.ts";
+import type { BudgetRow, BudgetState, Crossing, Refused, Spender } from "../../domain/money/budget.ts";
 import { type Reservation, reservedAmount } from "../../domain/money/reservation.ts";
 import type { PastRun } from "../../domain/predictions/estimate.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
@@ -170,6 +170,18 @@ export class AccountObject extends DurableObject<Bindings> {
     const request = { id, object_id, ...spender, amount, max_running };
     const result = this.#ledger.reserve(request, now);
     return "reserved" in result ? result : { refused: result };
+  }
+
+  /** Returns why a prediction of a version would not be admitted now, if it would not. */
+  wouldAdmit(
+    { client, ...reservation }: Reservation,
+    spender: Spender,
+    modelId: string,
+    versionNumber: number,
+  ): Refused | undefined {
+    const amount = reservedAmount(reservation, costsOf(this.#db, modelId, versionNumber));
+    const { max_running } = reservation;
+    return this.#ledger.refusal({ ...spender, amount, max_running }, Date.now(), client);
   }
 
   /**

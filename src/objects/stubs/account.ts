@@ -31,6 +31,7 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
     repeatable: [
       "put",
       "admit",
+      "wouldAdmit",
       "extend",
       "budgets",
       "setBudget",

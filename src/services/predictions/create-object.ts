@@ -1,6 +1,5 @@
 /** Creates the object of a prediction, which writes its row and claims its Idempotency-Key. */
 
-import { type BudgetRow, clientSubject, leftOf, type Refused } from "../../domain/money/budget.ts";
 import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import type { JsonSource } from "../../lib/json-text.ts";
@@ -21,14 +20,13 @@ import {
   type Snapshot,
   type StreamOptions,
 } from "../../objects/stubs/prediction.ts";
-import type { BudgetLevel, BudgetWindow } from "../../protocol/budget.ts";
-import { amountText } from "../../protocol/money.ts";
 import { withinWriteLimit } from "../access/write-limit.ts";
 import type { Services } from "../services.ts";
 import { refusedReader } from "./event-log.ts";
 import type { InlineFiles } from "./inline-files.ts";
 import { type PredictionText, predictionText } from "./prediction-text.ts";
 import { rememberLocation } from "./predictions.ts";
+import { refusedProblem } from "./reservation.ts";
 import { bytesSent, discardPrediction, type InputParts, storeInput } from "./stored-input.ts";
 
 /**
@@ -193,49 +191,6 @@ function refusalProblem(
     { "retry-after": "10" },
   );
 }
-
-/** Says which limit refuses a prediction, what is left of it, when it resets, and who can raise it. */
-function refusedProblem(
-  refused: Refused,
-  currency: string,
-  { client_id }: PredictionSpec,
-): ProblemError {
-  if ("running" in refused) {
-    const detail = `This access token allows ${refused.running} predictions at a time, and as many run or wait. Wait for one to end.`;
-    return new ProblemError("too_many_requests", detail, { "retry-after": "10" });
-  }
-  const { budget, needed, resets_at } = refused;
-  if (client_id !== "" && budget.subject !== clientSubject(client_id))
-    return new ProblemError(
-      "budget_exhausted",
-      "A budget of the account that issued this client token does not allow this prediction.",
-    );
-  const amount = (value: number) => `${amountText(value)} ${currency}`;
-  const detail =
-    budget.unit === "runs"
-      ? `This client token allows ${budget.most} predictions, and all are used. Request another token.`
-      : `The budget of ${whoseOf(budget)} does not allow this prediction: ${amount(leftOf(budget))} of ${amount(budget.most)} ${PER[budget.window]} is left, and it may cost up to ${amount(needed)}. ${resets_at === null ? "The budget does not reset." : `It resets at ${new Date(resets_at).toISOString()}.`} ${client_id === "" ? `${WHO[budget.level]} can raise it.` : "Request another token."}`;
-  return new ProblemError("budget_exhausted", detail);
-}
-
-const PER: Record<BudgetWindow, string> = {
-  day: "per day",
-  week: "per week",
-  month: "per month",
-  total: "in total",
-};
-
-const WHO: Record<BudgetLevel, string> = {
-  member: "You or an admin of the account",
-  admin: "An owner or admin of the account",
-  operator: "An operator of this deployment",
-};
-
-const whoseOf = ({ subject }: BudgetRow): string => {
-  if (subject === "") return "this account";
-  if (subject.startsWith(clientSubject(""))) return "this client token";
-  return subject.startsWith("member:") ? "this member" : "this access token";
-};
 
 function unavailable(
   { id, user_id }: PredictionSpec,

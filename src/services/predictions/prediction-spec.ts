@@ -1,10 +1,7 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { hasRole } from "../../domain/accounts/access.ts";
-import { START_CHECK } from "../../domain/accounts/usage.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
-import { subjectsOf, tokenSubject } from "../../domain/money/budget.ts";
 import { pricesInForce } from "../../domain/money/prices-in-force.ts";
-import { reservationOf } from "../../domain/money/reservation.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
 import { holdsRow, type PredictionSpec, type SpecWeight } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
@@ -16,9 +13,9 @@ import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
+import { makerOf, reservationFor, timeLimits } from "./reservation.ts";
 import { isBorrowed, type ResolvedVersion } from "./version-resolution.ts";
 
-const TIMEOUT_SECONDS = 1_800;
 const IDLE_SECONDS = 300;
 const MAX_CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };
 const OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -47,7 +44,7 @@ type RequestedFields = Pick<
  * @param cancelAfterSeconds null: never
  */
 export async function predictionSpec(
-  { settings }: Services,
+  services: Services,
   caller: Caller,
   target: ResolvedVersion,
   request: CreatePredictionOfVersion,
@@ -58,6 +55,7 @@ export async function predictionSpec(
     cancelAfterSeconds,
   }: { origin: string; waits: boolean; cancelAfterSeconds: number | null },
 ): Promise<PredictionSpec> {
+  const { settings } = services;
   const { model, version } = target;
   const { configuration } = version;
   const now = Date.now();
@@ -73,26 +71,11 @@ export async function predictionSpec(
   const prices = pricesInForce(version.prices, isOwn, price_per_hour, now);
   const variables = pickVariables(configuration.variable_names, model.variables);
   const { id, call } = fields;
-  const maker = {
-    maker: caller.maker,
-    client_id: caller.client_id ?? "",
-    ...tokenOf(caller, request, budgeted),
-  };
-  const limits = {
-    timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
-    setup_timeout_seconds: settings.setupTimeoutSeconds,
-  };
-  const isBudgeted = subjectsOf(maker).some((subject) => budgeted.includes(subject));
+  const maker = makerOf(caller, request);
+  const limits = timeLimits(services, version);
   const charges_setup = settings.chargesSetup;
-  const maxRunning = caller.limits?.max_running ?? null;
-  const client = caller.client_limits;
-  const reservation =
-    isBudgeted || maxRunning !== null || client
-      ? {
-          ...reservationOf({ price_per_hour, prices, charges_setup, ...limits }, maxRunning),
-          ...(client && { client }),
-        }
-      : null;
+  const priced = { price_per_hour, prices, charges_setup, ...limits };
+  const reservation = reservationFor(caller, maker, budgeted, priced);
   return {
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
@@ -151,18 +134,6 @@ export async function predictionSpec(
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
   };
-}
-
-/** Returns the token that a run counts for. Start checks are of none, unless a budget or a limit of it counts them. */
-function tokenOf(
-  { is_session, token_id, token_name = "", limits }: Caller,
-  { start_check }: Pick<CreatePredictionOfVersion, "start_check">,
-  budgeted: string[],
-) {
-  const isLimited = budgeted.includes(tokenSubject(token_id)) || limits?.max_running !== undefined;
-  if (start_check && (is_session || !isLimited)) return START_CHECK;
-  if (is_session) return { token_id: "", token_name: "" };
-  return { token_id, token_name: start_check ? START_CHECK.token_name : token_name };
 }
 
 /**

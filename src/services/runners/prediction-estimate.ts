@@ -10,6 +10,7 @@ import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import { findAccount } from "../access/accounts.ts";
 import { checkRetention, requirePriority } from "../predictions/create-prediction.ts";
+import { findRefusal } from "../predictions/reservation.ts";
 import { resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { readEstimate } from "./run-estimate.ts";
@@ -40,6 +41,7 @@ export async function estimatePrediction(
       seesWait: false,
     }),
   ]);
+  const refusal = await findRefusal(services, caller, request, version, priced);
   const { basis, time, cost } = figuresOf(runs, runEstimate, priced);
   return {
     model: { owner, name, version_number: version.number },
@@ -49,8 +51,8 @@ export async function estimatePrediction(
     execution_time: time ? textsOf(time, (seconds) => seconds.toFixed(3)) : null,
     setup_time: secondsText(runEstimate.setup_seconds),
     cost: cost ? { ...textsOf(cost, amountText), currency: services.settings.currency } : null,
-    would_admit: null,
-    reason: null,
+    would_admit: refusal === undefined,
+    reason: refusal?.message ?? null,
   };
 }
 

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Estimate } from "../../../src/protocol/estimate.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
-import type { Client } from "../support/client.ts";
+import { newBudget, ranBefore } from "../support/budgets.ts";
+import { Client } from "../support/client.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
 import { accountOf, rowOf } from "../support/objects.ts";
@@ -47,7 +48,7 @@ describe("an estimate", () => {
       model: { owner, name, version_number: 1 },
       ...{ state: "away", basis: "none", runs: 0 },
       ...{ execution_time: null, setup_time: null, cost: null },
-      ...{ would_admit: null, reason: null },
+      ...{ would_admit: true, reason: null },
     });
     expect(await accountOf(world.user_id)).toBeUndefined();
   });
@@ -138,6 +139,69 @@ test("the playground shows the estimate beside Run, from one's own runs where th
 
 const created = async (by: Client, model: string, input = {}) =>
   (await by.create({ model, input })).body.id;
+
+describe("an estimate says whether a create would be admitted", () => {
+  const admitted = { would_admit: true, reason: null };
+
+  /** Returns an estimate's answer, and expects that a create would be answered alike. */
+  async function asked(by: Client, model: string) {
+    const { would_admit, reason } = await estimateOf(by, model);
+    const created = await by.json<{ detail?: string }>("POST", "/v1/predictions", {
+      ...{ model, input: {} },
+    });
+    expect(created.status).toBe(would_admit ? 202 : 402);
+    expect(reason).toBe(would_admit ? null : created.body.detail);
+    return { would_admit, reason };
+  }
+
+  test("an empty budget would refuse it, with the reason, and the budget of another account changes nothing", async () => {
+    const world = await newWorld({ visibility: "public" });
+    await setPrice(world);
+    const stranger = await newUser();
+    await newBudget(stranger.client, { limit: "0.001" });
+    expect(await asked(world.client, world.model)).toEqual(admitted);
+    await ranBefore(world, 10, "3");
+    await newBudget(world.client, { limit: "5" });
+    const reads = async () => (await estimateOf(world.client, world.model)).would_admit;
+    // An estimate reserves nothing.
+    for (let n = 0; n < 3; n++) expect(await reads()).toBe(true);
+    expect(await asked(world.client, world.model)).toEqual(admitted);
+    expect(await asked(world.client, world.model)).toEqual({
+      would_admit: false,
+      reason: expect.stringContaining("2 USD of 5 USD in total is left"),
+    });
+  });
+
+  test("the budget of a client token counts before its first prediction", async () => {
+    const world = await newWorld();
+    await setPrice(world);
+    await world.waiting();
+    const made = await world.client.ok<{ token: string }>("POST", "/v1/client_tokens", {
+      ...{ models: [world.model], origins: ["https://app.example.com"], budget: "0.001" },
+    });
+    const headers = { origin: "https://app.example.com" };
+    const by = new Client(made.token);
+    const answer = await by.json<Estimate>("POST", AT, { model: world.model, input: {} }, headers);
+    expect(answer.body).toMatchObject({
+      would_admit: false,
+      reason: expect.stringContaining("The budget of this client token"),
+    });
+  });
+
+  test("the playground says why a budget would refuse the run", async () => {
+    const { client, visitor } = await newDashboardUser();
+    const world = await newWorld({ visibility: "public" });
+    await setPrice(world);
+    const shown = async () => {
+      const { html } = await visitor.look(`/models/${world.model}?view=form`);
+      return /<p[^>]*data-refusal.*?<\/p>/s.exec(html)?.[0];
+    };
+    await newBudget(client, { limit: "9000" });
+    expect(await shown()).toBeUndefined();
+    await newBudget(client, { limit: "0.5" });
+    expect(await shown()).toContain("0.5 USD of 0.5 USD in total is left");
+  });
+});
 
 describe("an estimate is refused", () => {
   test("a body that a create would refuse is refused alike", async () => {

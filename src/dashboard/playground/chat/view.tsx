@@ -60,7 +60,7 @@ export function Chat({ play, user, origin }: Props) {
         note={play.note}
         withPictures={takesPictures(inputOf(version))}
       >
-        <EstimateLine figures={play.figures} />
+        <EstimateLine {...play} />
         <ExampleChoices
           examples={play.examples}
           address={modelAddress(model)}

@@ -1,0 +1,122 @@
+/** Reservations that predictions ask of their account before they begin, and the text of a refusal. */
+import { START_CHECK } from "../../domain/accounts/usage.ts";
+import {
+  type BudgetRow,
+  clientSubject,
+  leftOf,
+  type Refused,
+  type Spender,
+  subjectsOf,
+} from "../../domain/money/budget.ts";
+import type { Priced } from "../../domain/money/cost.ts";
+import { type Reservation, reservationOf } from "../../domain/money/reservation.ts";
+import { ProblemError } from "../../errors/errors.ts";
+import type { BudgetLevel, BudgetWindow } from "../../protocol/budget.ts";
+import { amountText } from "../../protocol/money.ts";
+import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
+import { getAccountFacts } from "../../storage/accounts/account-facts.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
+import type { Caller } from "../access/access.ts";
+import { findAccount } from "../access/accounts.ts";
+import type { Services } from "../services.ts";
+
+const TIMEOUT_SECONDS = 1_800;
+
+type TimedVersion = Pick<VersionRow, "configuration">;
+
+export const timeLimits = ({ settings }: Services, { configuration }: TimedVersion) => ({
+  timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
+  setup_timeout_seconds: settings.setupTimeoutSeconds,
+});
+
+/** Names the maker of a prediction. A start check is not that of a token. */
+export const makerOf = (
+  caller: Caller,
+  { start_check }: Pick<CreatePredictionOfVersion, "start_check">,
+) => ({
+  maker: caller.maker,
+  client_id: caller.client_id ?? "",
+  ...(start_check ? START_CHECK : tokenOf(caller)),
+});
+
+const tokenOf = ({ is_session, token_id, token_name = "" }: Caller) =>
+  is_session ? { token_id: "", token_name: "" } : { token_id, token_name };
+
+/**
+ * @param budgeted the subjects of the account to which hard budgets apply
+ * @returns null: nothing limits the prediction
+ */
+export function reservationFor(
+  { limits, client_limits: client }: Caller,
+  spender: Spender,
+  budgeted: string[],
+  priced: Parameters<typeof reservationOf>[0],
+): Reservation | null {
+  const isBudgeted = subjectsOf(spender).some((subject) => budgeted.includes(subject));
+  const maxRunning = limits?.max_running ?? null;
+  if (!isBudgeted && maxRunning === null && !client) return null;
+  return { ...reservationOf(priced, maxRunning), ...(client && { client }) };
+}
+
+/** Returns why a create would be refused now, as it would say it. Undefined: it would be admitted. */
+export async function findRefusal(
+  services: Services,
+  caller: Caller,
+  request: Pick<CreatePredictionOfVersion, "start_check">,
+  version: TimedVersion & Pick<VersionRow, "model_id" | "number">,
+  priced: Priced,
+): Promise<ProblemError | undefined> {
+  const { budgeted } = await getAccountFacts(services.db, caller.user_id);
+  const { token_id, maker, client_id } = makerOf(caller, request);
+  const spender = { token_id, maker, client_id };
+  const limited = { ...priced, ...timeLimits(services, version) };
+  const reservation = reservationFor(caller, spender, budgeted, limited);
+  const account = reservation && (await findAccount(services, caller.user_id));
+  if (!account) return undefined;
+  const { model_id, number } = version;
+  const refused = await account.wouldAdmit(reservation, spender, model_id, number);
+  return refused && refusedProblem(refused, services.settings.currency, spender);
+}
+
+/** Says which limit refuses a prediction, what is left of it, when it resets, and who can raise it. */
+export function refusedProblem(
+  refused: Refused,
+  currency: string,
+  { client_id }: Pick<Spender, "client_id">,
+): ProblemError {
+  if ("running" in refused) {
+    const detail = `This access token allows ${refused.running} predictions at a time, and as many run or wait. Wait for one to end.`;
+    return new ProblemError("too_many_requests", detail, { "retry-after": "10" });
+  }
+  const { budget, needed, resets_at } = refused;
+  if (client_id !== "" && budget.subject !== clientSubject(client_id))
+    return new ProblemError(
+      "budget_exhausted",
+      "A budget of the account that issued this client token does not allow this prediction.",
+    );
+  const amount = (value: number) => `${amountText(value)} ${currency}`;
+  const detail =
+    budget.unit === "runs"
+      ? `This client token allows ${budget.most} predictions, and all are used. Request another token.`
+      : `The budget of ${whoseOf(budget)} does not allow this prediction: ${amount(leftOf(budget))} of ${amount(budget.most)} ${PER[budget.window]} is left, and it may cost up to ${amount(needed)}. ${resets_at === null ? "The budget does not reset." : `It resets at ${new Date(resets_at).toISOString()}.`} ${client_id === "" ? `${WHO[budget.level]} can raise it.` : "Request another token."}`;
+  return new ProblemError("budget_exhausted", detail);
+}
+
+const PER: Record<BudgetWindow, string> = {
+  day: "per day",
+  week: "per week",
+  month: "per month",
+  total: "in total",
+};
+
+const WHO: Record<BudgetLevel, string> = {
+  member: "You or an admin of the account",
+  admin: "An owner or admin of the account",
+  operator: "An operator of this deployment",
+};
+
+const whoseOf = ({ subject }: BudgetRow): string => {
+  if (subject === "") return "this account";
+  if (subject.startsWith(clientSubject(""))) return "this client token";
+  return subject.startsWith("member:") ? "this member" : "this access token";
+};
