@@ -62,7 +62,7 @@ const MAX_CHARS = 40;
 
 /** The amount of a request: decimal text or a number, which becomes an integer of billionths. */
 export const amount = z
-  .union([z.string().max(MAX_CHARS), z.number()])
+  .union([z.string().max(MAX_CHARS), z.number().min(0).max(MAX_UNITS)])
   .transform((value, context) => {
     const text = typeof value === "number" ? value.toFixed(DIGITS) : value.trim();
     const amount = amountOf(text);

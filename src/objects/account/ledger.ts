@@ -253,7 +253,8 @@ export class Ledger {
       ["amount", budget],
     ] as const;
     const fixed = { window: "total", kind: "hard", level: "admin", alert_at: 1 } as const;
-    const unused = { created_at: now, updated_at: now, window_start: 0, spent: 0, reserved: 0 };
+    const times = { created_at: now, updated_at: now, window_start: 0 };
+    const unused = { ...times, spent: 0, reserved: 0, alerted_by: "", exhausted_by: "" };
     return limits.flatMap(([unit, most]) => {
       const row = `${subject}:${unit}`;
       if (most === null || this.#budgets.has(row)) return [];
