@@ -11,7 +11,13 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
-import type { BudgetRow, BudgetState, Crossing, Refused, Spender } from "../../domain/money/budget.ts";
+import type {
+  BudgetRow,
+  BudgetState,
+  Crossing,
+  Refused,
+  Spender,
+} from "../../domain/money/budget.ts";
 import { type Reservation, reservedAmount } from "../../domain/money/reservation.ts";
 import type { PastRun } from "../../domain/predictions/estimate.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";

@@ -71,7 +71,7 @@ export async function predictionSpec(
   const prices = pricesInForce(version.prices, isOwn, price_per_hour, now);
   const variables = pickVariables(configuration.variable_names, model.variables);
   const { id, call } = fields;
-  const maker = makerOf(caller, request);
+  const maker = makerOf(caller, request, budgeted);
   const limits = timeLimits(services, version);
   const charges_setup = settings.chargesSetup;
   const priced = { price_per_hour, prices, charges_setup, ...limits };

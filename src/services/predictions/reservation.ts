@@ -7,6 +7,7 @@ import {
   type Refused,
   type Spender,
   subjectsOf,
+  tokenSubject,
 } from "../../domain/money/budget.ts";
 import type { Priced } from "../../domain/money/cost.ts";
 import { type Reservation, reservationOf } from "../../domain/money/reservation.ts";
@@ -29,15 +30,24 @@ export const timeLimits = ({ settings }: Services, { configuration }: TimedVersi
   setup_timeout_seconds: settings.setupTimeoutSeconds,
 });
 
-/** Names the maker of a prediction. A start check is not that of a token. */
-export const makerOf = (
+/**
+ * Names the maker of a prediction. A start check is not listed as that of its token, unless the token is limited: it
+ * could otherwise spend more than it may.
+ * @param budgeted the subjects of the account to which hard budgets apply
+ */
+export function makerOf(
   caller: Caller,
   { start_check }: Pick<CreatePredictionOfVersion, "start_check">,
-) => ({
-  maker: caller.maker,
-  client_id: caller.client_id ?? "",
-  ...(start_check ? START_CHECK : tokenOf(caller)),
-});
+  budgeted: string[],
+) {
+  const { maker, client_id = "", limits } = caller;
+  const token = tokenOf(caller);
+  const isLimited =
+    budgeted.includes(tokenSubject(token.token_id)) || limits?.max_running !== undefined;
+  if (!start_check) return { maker, client_id, ...token };
+  const { token_name } = START_CHECK;
+  return { maker, client_id, ...(isLimited ? { ...token, token_name } : START_CHECK) };
+}
 
 const tokenOf = ({ is_session, token_id, token_name = "" }: Caller) =>
   is_session ? { token_id: "", token_name: "" } : { token_id, token_name };
@@ -67,7 +77,7 @@ export async function findRefusal(
   priced: Priced,
 ): Promise<ProblemError | undefined> {
   const { budgeted } = await getAccountFacts(services.db, caller.user_id);
-  const { token_id, maker, client_id } = makerOf(caller, request);
+  const { token_id, maker, client_id } = makerOf(caller, request, budgeted);
   const spender = { token_id, maker, client_id };
   const limited = { ...priced, ...timeLimits(services, version) };
   const reservation = reservationFor(caller, spender, budgeted, limited);

@@ -125,7 +125,8 @@ test("a token's budget limits its predictions, and those of no other token", asy
   const other = await newClient(world.username, { name: "other" });
   await newBudget(other, { limit: "1", token_id: token?.id });
   const body = { model: world.model, input: {} };
-  expect((await world.client.post("/v1/predictions", body)).status).toBe(402);
+  for (const start_check of [undefined, true])
+    expect((await world.client.post("/v1/predictions", { ...body, start_check })).status).toBe(402);
   expect((await other.post("/v1/predictions", body)).status).toBe(202);
   const check = { ...body, start_check: true };
   expect((await world.client.post("/v1/predictions", check)).status).toBe(402);
