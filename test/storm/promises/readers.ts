@@ -23,6 +23,9 @@ export const readersSeeAll: StormPromise = {
   ),
 };
 
+/** A response's first event has the id 0. */
+const NOTHING = -1;
+
 /**
  * @param whole the final log
  * @param mayEnd whether the stream may end without its last event
@@ -35,7 +38,7 @@ function faultsOf(
   isCut: boolean,
 ): string[] {
   const ids = events.map(({ id }) => id);
-  const log = given_up || isCut ? whole.filter(({ id }) => id <= (ids.at(-1) ?? 0)) : whole;
+  const log = given_up || isCut ? whole.filter(({ id }) => id <= (ids.at(-1) ?? NOTHING)) : whole;
   const rises = ids.every((id, n) => n === 0 || id > (ids[n - 1] ?? 0));
   const refused = connections.find(({ ended }) => ended === "refused");
   const cutShort = connections.findIndex(
