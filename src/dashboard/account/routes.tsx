@@ -1,6 +1,7 @@
 /** `/account`: profile, picture, usage, export and account deletion. */
 
 import { stream } from "hono/streaming";
+import { hasRole } from "../../domain/accounts/access.ts";
 import { daysOfMonth, lastDays, monthOf } from "../../domain/accounts/usage.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { limitExport } from "../../middleware/concurrent-requests.ts";
@@ -107,7 +108,7 @@ function periodOf(c: PageContext): Period {
 const TABLE_ROWS = 100;
 
 const profileAccess = requireRole("admin", "The profile of the account");
-const usageAccess = requireRole("developer", "The usage of the account");
+const usageAccess = requireRole("member", "The usage of the account");
 const exportAccess = requireRole("admin", "The export of the account");
 
 export const accountPages = pages()
@@ -151,7 +152,8 @@ export const accountPages = pages()
     const [report, groups, storage, hasPrices, budgets] = await Promise.all([
       getOwnUsage(c.var.services, caller, period.days),
       getGroups(c.var.services, caller, { days: period.days, groups: [by], limit: TABLE_ROWS + 1 }),
-      getOwnStorage(c.var.services, caller),
+      // Members see what they use themselves, and storage is that of the whole account.
+      hasRole(caller, "developer") ? getOwnStorage(c.var.services, caller) : undefined,
       isHardwarePriced(c.var.services),
       readBudgets(c),
     ]);

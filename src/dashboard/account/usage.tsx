@@ -118,7 +118,8 @@ export const UsagePage = ({
   report: UsageReport;
   table: GroupTable;
   hasMembers: boolean;
-  storage: UserStorage;
+  /** Undefined for members of an organization, who see their own runs alone. */
+  storage: UserStorage | undefined;
   period: Period;
   /** Whether any hardware has a price. */
   hasPrices: boolean;
@@ -127,6 +128,7 @@ export const UsagePage = ({
 }) => (
   <>
     <h1>Usage</h1>
+    {!storage && <p class="hint">Your own predictions. Developers see those of all members.</p>}
     {report.trimmed_to !== null && (
       <p>
         The history is full. Predictions up to{" "}
@@ -175,11 +177,13 @@ export const UsagePage = ({
       </>
     )}
     <Budgets {...budgets} />
-    <Storage storage={storage}>
-      <p class="hint">
-        Deleted images count toward storage for <a href="/docs/limits#images">a few more days</a>.
-      </p>
-    </Storage>
+    {storage && (
+      <Storage storage={storage}>
+        <p class="hint">
+          Deleted images count toward storage for <a href="/docs/limits#images">a few more days</a>.
+        </p>
+      </Storage>
+    )}
   </>
 );
 

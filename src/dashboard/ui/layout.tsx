@@ -86,7 +86,8 @@ function placesOf(viewer: Viewer): Place[] {
     [base, "Overview", "home"],
     [`/models/${viewer.account.username}`, "Models", "models"],
     PREDICTIONS,
-    ...(hasRole(viewer.caller, "developer") ? [USAGE, WEBHOOKS] : []),
+    USAGE,
+    ...(hasRole(viewer.caller, "developer") ? [WEBHOOKS] : []),
     [`${base}/members`, "Members", "users"],
     [hasRole(viewer.caller, "admin") ? "/account" : "/tokens", "Settings", "settings"],
   ];

@@ -1,3 +1,4 @@
+import { onlyMaker } from "../../domain/accounts/access.ts";
 import {
   daysOfMonth,
   type GroupedUsage,
@@ -30,22 +31,26 @@ const NONE = { models: [], rows: [], trimmed_to: null };
 /** @param days UTC days without a gap, oldest first */
 export async function getOwnUsage(
   services: Services,
-  { user_id }: Pick<Caller, "user_id">,
+  caller: Pick<Caller, "user_id" | "maker" | "role">,
   days: string[],
 ): Promise<UsageReport> {
-  const account = await findAccount(services, user_id);
-  const counted = await account?.usage(rangeOf(days), NAMED_MODELS);
+  const account = await findAccount(services, caller.user_id);
+  const counted = await account?.usage(
+    { ...rangeOf(days), maker: onlyMaker(caller) },
+    NAMED_MODELS,
+  );
   return usageReport(days, counted ?? NONE);
 }
 
 /** @param selection UTC days, oldest first, and what they are grouped by */
 export async function getGroups(
   services: Services,
-  { user_id }: Pick<Caller, "user_id">,
+  caller: Caller,
   { days, groups, limit }: Pick<UsageSelection, "groups" | "limit"> & { days: string[] },
 ): Promise<GroupedUsage[]> {
-  const account = await findAccount(services, user_id);
-  return (await account?.usageBy({ ...rangeOf(days), groups, limit })) ?? [];
+  const account = await findAccount(services, caller.user_id);
+  const selection = { ...rangeOf(days), maker: onlyMaker(caller), groups, limit };
+  return (await account?.usageBy(selection)) ?? [];
 }
 
 const rangeOf = (days: string[]) => ({ from: days.at(0) ?? "", to: days.at(-1) ?? "" });
@@ -118,9 +123,10 @@ export async function* ownUsageCsv(
   const { currency } = services.settings;
   yield csvLine([...COLUMNS, ...Object.keys(usageSums), "currency"]);
   const { from, to } = rangeOf(days);
+  const only = onlyMaker(caller);
   for await (const rows of usagePages(services, caller, from))
     yield rows
-      .filter(({ day }) => day <= to)
+      .filter(({ day, maker }) => day <= to && (only === undefined || maker === only))
       .map((row) => {
         const { day, model, version_number, member, token_id, hardware } = row;
         const place = [day, model, version_number, member, tokenName(row), token_id, hardware];

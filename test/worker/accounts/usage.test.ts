@@ -31,7 +31,7 @@ afterEach(() => {
 });
 
 const reportOf = (user_id: string, days: 30 | 90 = 30) =>
-  getOwnUsage(getServices(env), { user_id }, lastDays(days, Date.now()));
+  getOwnUsage(getServices(env), { user_id, maker: "", role: "owner" }, lastDays(days, Date.now()));
 
 const EVER = { from: "", to: "9" };
 const rowsOf = (userId: string) =>

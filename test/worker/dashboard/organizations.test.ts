@@ -9,6 +9,7 @@ import {
 } from "../support/dashboard-users.ts";
 import { textOf } from "../support/page-text.ts";
 import { MODEL, newEndedRun, newShownVersion } from "../support/route-parameters.ts";
+import { addUsage } from "../support/usage.ts";
 import { unique } from "../support/world.ts";
 
 test("a person creates an organization, invites another, and both see it", async () => {
@@ -147,4 +148,20 @@ test("an owner renames the organization, and its pages move", async () => {
   expect(location).toBe(`/organizations/${username}/settings`);
   expect((await visitors.owner.look(`/organizations/${account.username}`)).status).toBe(404);
   expect((await visitors.owner.look(`/organizations/${username}`)).status).toBe(200);
+});
+
+test("a member sees their own usage of the organization, as page and CSV, and a developer that of all", async () => {
+  const { account, visitors } = await newDashboardOrganization();
+  const [, ada = ""] = /data-user="([^"]+)"/.exec((await visitors.member.look("/tokens")).html) ?? [];
+  const { id } = await account.client.ok<{ id: string }>("GET", `/v1/users/${ada}`);
+  const day = new Date().toISOString().slice(0, 10);
+  await addUsage(account.user_id, day, { maker: id, member: ada, model: "ada/mine", predictions: 3 });
+  await addUsage(account.user_id, day, { ...{ maker: "m", member: "grace" }, model_id: "n", model: "ada/hers" });
+  const page = (await visitors.member.look("/account/usage?by=member")).html;
+  expect(page).toContain("ada/<wbr/>mine");
+  for (const hidden of ["hers", "grace", "Storage"]) expect(page).not.toContain(hidden);
+  const csv = await (await visitors.member.fetch("/account/usage.csv", {})).text();
+  expect(csv).toContain("ada/mine");
+  expect(csv).not.toContain("ada/hers");
+  expect((await visitors.developer.look("/account/usage?by=member")).html).toContain("grace");
 });
