@@ -60,7 +60,10 @@ export async function viewPerson(
     listTokens(services, user_id, request),
     listOwnModels(db, user_id, null, { ...start, limit: MODELS }),
     getOwnStorage(services, { user_id }),
-    unlessSilent(user_id, getOwnUsage(services, { user_id, maker: "", role: "owner" }, lastDays(30, Date.now()))),
+    unlessSilent(
+      user_id,
+      getOwnUsage(services, { user_id, maker: "", role: "owner" }, lastDays(30, Date.now())),
+    ),
     unlessSilent(user_id, listBudgets(services, operatorOf(user_id))),
     unlessSilent(user_id, latestPredictions(services, user_id, new URL(request.url).origin)),
   ]);

@@ -152,11 +152,21 @@ test("an owner renames the organization, and its pages move", async () => {
 
 test("a member sees their own usage of the organization, as page and CSV, and a developer that of all", async () => {
   const { account, visitors } = await newDashboardOrganization();
-  const [, ada = ""] = /data-user="([^"]+)"/.exec((await visitors.member.look("/tokens")).html) ?? [];
+  const [, ada = ""] =
+    /data-user="([^"]+)"/.exec((await visitors.member.look("/tokens")).html) ?? [];
   const { id } = await account.client.ok<{ id: string }>("GET", `/v1/users/${ada}`);
   const day = new Date().toISOString().slice(0, 10);
-  await addUsage(account.user_id, day, { maker: id, member: ada, model: "ada/mine", predictions: 3 });
-  await addUsage(account.user_id, day, { ...{ maker: "m", member: "grace" }, model_id: "n", model: "ada/hers" });
+  await addUsage(account.user_id, day, {
+    maker: id,
+    member: ada,
+    model: "ada/mine",
+    predictions: 3,
+  });
+  await addUsage(account.user_id, day, {
+    ...{ maker: "m", member: "grace" },
+    model_id: "n",
+    model: "ada/hers",
+  });
   const page = (await visitors.member.look("/account/usage?by=member")).html;
   expect(page).toContain("ada/<wbr/>mine");
   for (const hidden of ["hers", "grace", "Storage"]) expect(page).not.toContain(hidden);

@@ -205,7 +205,7 @@ describe("a change of an endpoint", () => {
     ["an address with a password", { url: "https://me:secret@example.com/" }, "url"],
     ["an unknown event", { events: ["failed"] }, "events"],
     ["no event", { events: [] }, "events"],
-    ["four events", { events: Array(4).fill("output") }, "events"],
+    ["six events", { events: Array(6).fill("output") }, "events"],
     ["a long description", { description: "x".repeat(201) }, "description"],
     ["a text for a flag", { enabled: "no" }, "enabled"],
     ["a misspelt field", { enabeld: false }, "enabeld"],
