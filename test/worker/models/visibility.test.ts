@@ -6,6 +6,7 @@ import { DEFAULT_SCOPES } from "../../../src/protocol/operator.ts";
 import { ROLES, type Role, type ShareLevel } from "../../../src/protocol/organization.ts";
 import { sized } from "../../support/sized.ts";
 import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
+import { newBudget } from "../support/budgets.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import {
@@ -193,6 +194,7 @@ test.each([...CASES, ...SHARED, ...IN_ORGANIZATION])(
       variable_name: VARIABLE,
       account,
       example_id,
+      budget_id: (await newBudget(world.client, { limit: "1000000" })).id,
     };
     const idFor = (key: string) => {
       if (key.includes("/webhooks")) return told_id;
@@ -233,6 +235,7 @@ test("a private model's answers to a stranger equal those of a missing model, to
     variable_name: VARIABLE,
     example_id: crypto.randomUUID(),
     prediction_id: crypto.randomUUID(),
+    budget_id: crypto.randomUUID(),
   };
   const lists = [
     "GET /v1/models?sort_by=predictions_count",
@@ -245,7 +248,7 @@ test("a private model's answers to a stranger equal those of a missing model, to
     // The stranger's audit log grows with each of their own exports, and is in the export.
     const all = Object.entries(ENDPOINT_ACCESS).filter(
       ([key]) =>
-        !/prediction_id|audit_events|user\/export|response_id|^POST \/v1\/(?:models|organizations|uploads|webhook-endpoints|vendora\/conversations)$/.test(
+        !/prediction_id|audit_events|user\/export|response_id|^POST \/v1\/(?:models|organizations|uploads|budgets|client_tokens|webhook-endpoints|vendora\/conversations)$/.test(
           key,
         ),
     );
@@ -324,6 +327,7 @@ test.each(["OPERATOR_TOKEN", "an operator's token"] as const)(
       runner_id: runner.id,
       action: "drain",
       token_id: await newId(`users/${username}/tokens`, { name: "x" }),
+      budget_id: await newId(`users/${username}/budgets`, { limit: "1", window: "day" }),
       backup_id,
       part_number: "0",
     };
