@@ -239,6 +239,6 @@ test("a start check has its label in the list, on its page and in usage", async 
   expect((await who.visitor.look("/predictions")).html).toMatch(/class="badge">Start check</);
   expect(textOf((await who.visitor.look(`/predictions/${id}`)).html)).toContain("· Start check");
   await eventually(async () =>
-    expect((await who.visitor.look("/account/usage")).html).toContain("<bdi>Start checks</bdi>"),
+    expect((await who.visitor.look("/account/usage")).html).toContain("<bdi>Start check</bdi>"),
   );
 });
