@@ -140,7 +140,8 @@ function budgetDeadlines(
   const used: Deadline = { kind: "budget", at: usedUpAt };
   if (extension_refused) return [used];
   const at = Math.max(usedUpAt - EXTENSION_MS, (extension_asked_at ?? 0) + ASK_AGAIN_MS);
-  return [used, { kind: "extension", at }];
+  // An alarm that comes late asks first: what is used up by then can still be extended.
+  return [{ kind: "extension", at }, used];
 }
 
 const connectBy = ({ opened_at }: Attempt, { connect_seconds }: Patience) =>

@@ -185,8 +185,8 @@ export class Ledger {
   }
 
   /** Returns the lines that the end of a prediction has crossed, also when it is asked again. */
-  crossedBy(id: string): Crossing[] {
-    return [...this.#budgets.values()]
+  crossedBy({ id, ...spender }: Spender & { id: string }): Crossing[] {
+    return this.#counting(spender)
       .filter(isShown)
       .flatMap((budget) => [
         ...(budget.alerted_by === id ? [{ event: "budget.alert", budget } as const] : []),
@@ -199,6 +199,12 @@ export class Ledger {
     this.#spend(run, -1, now);
   }
 
+  #noteLines(budget: BudgetState, id: string, next: number): void {
+    if (budget.spent >= budget.alert_at * budget.most) budget.alerted_by ||= id;
+    const needed = budget.kind === "hard" ? unitsOf(budget, next) : 1;
+    if (budget.most - budget.spent < needed) budget.exhausted_by ||= id;
+  }
+
   /** @param next what another such run would need: if less is left, the budget is exhausted */
   #spend(run: EndedRun, sign: 1 | -1, now: number, next = 0): void {
     if (this.#budgets.size === 0) return;
@@ -207,9 +213,7 @@ export class Ledger {
       // A run from before the budget counts when it ends.
       if (Math.max(run.created_at, budget.created_at) < budget.window_start) continue;
       budget.spent = Math.max(0, budget.spent + sign * unitsOf(budget, run.cost));
-      if (budget.spent >= budget.alert_at * budget.most) budget.alerted_by ||= run.id;
-      const needed = budget.kind === "hard" ? unitsOf(budget, next) : 1;
-      if (sign > 0 && budget.most - budget.spent < needed) budget.exhausted_by ||= run.id;
+      if (sign > 0) this.#noteLines(budget, run.id, next);
       this.#store(budget);
     }
   }

@@ -11,14 +11,7 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
-import type {
-  BudgetRow,
-  BudgetState,
-  Crossing,
-  Refused,
-  Spender,
-} from "../../domain/money/budget.ts";
-import { type Reservation, reservedAmount } from "../../domain/money/reservation.ts";
+import type { BudgetRow, BudgetState, Crossing, Refused } from "../../domain/money/budget.ts";
 import type { PastRun } from "../../domain/predictions/estimate.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import { type Claim, isTerminal } from "../../domain/predictions/state.ts";
@@ -39,13 +32,14 @@ import type {
   Usage,
   UsageRow,
 } from "../stubs/account.ts";
+import { Admissions, HOUR_MS } from "./admissions.ts";
 import { Conversations } from "./conversations.ts";
 import { Counters, Writes } from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
-import { KEY_MS, Keys } from "./keys.ts";
+import { Facts } from "./facts.ts";
+import { Keys } from "./keys.ts";
 import { Ledger } from "./ledger.ts";
 import {
-  costsOf,
   findPrediction,
   listPredictions,
   selectOldest,
@@ -55,20 +49,18 @@ import {
 } from "./prediction-lists.ts";
 import { copyAccount, PredictionRows, writeRows } from "./prediction-rows.ts";
 import { type NewFile, StoredFiles } from "./stored-files.ts";
-import { createTables } from "./tables.ts";
+import { createTables, emptyTables } from "./tables.ts";
 import { Removals, Upkeep } from "./upkeep.ts";
-import { selectGroups, selectMostUsed, selectUsage, selectUsagePage } from "./usage.ts";
+import { selectGroups, selectUsagePage, usageByModel } from "./usage.ts";
 
 /** When the alarm goes off after a step that has left work to be done. */
 const STEP_MS = 100;
 const RETRY_MS = 60_000;
-/** Keys are deleted this late, so that an account does not wake up for each. */
-const HOUR_MS = 3_600_000;
-type Known = "user_id" | "closed" | "history_end" | "trimmed_to";
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class AccountObject extends DurableObject<Bindings> {
   readonly #db = drizzle(this.ctx.storage);
+  readonly #facts = new Facts(this.ctx.storage.kv);
   readonly #counters = new Counters(
     this.ctx.storage,
     settings(this.env).historySeconds,
@@ -86,6 +78,7 @@ export class AccountObject extends DurableObject<Bindings> {
   readonly #deliveries = new Deliveries(this.ctx.storage.sql, this.#db);
   readonly #conversations = new Conversations(this.ctx.storage.sql, this.env);
   readonly #writes = new Writes(this.ctx.storage.kv, settings(this.env).writeRates);
+  readonly #admissions: Admissions;
   readonly #upkeep: Upkeep;
   /** When the alarm goes off, as far as this instance knows. */
   #alarmAt = NEVER;
@@ -98,6 +91,14 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#rows = new PredictionRows(sql, this.#files, this.#ledger, (endedAt) =>
       this.#counters.usageDay(endedAt),
     );
+    this.#admissions = new Admissions({
+      db: this.#db,
+      keys: this.#keys,
+      ledger: this.#ledger,
+      isClosed: () => this.#facts.closed,
+      put: (update) => this.#put(update),
+      arm: (at) => this.#arm(at),
+    });
     this.#upkeep = new Upkeep(
       env,
       this.#db,
@@ -118,15 +119,13 @@ export class AccountObject extends DurableObject<Bindings> {
    * or the row was deleted with its history
    */
   async put(update: PredictionUpdate): Promise<Crossing[] | false> {
-    return this.#put(update) && this.#ledger.crossedBy(update.id);
+    return this.#put(update) && this.#ledger.crossedBy(update);
   }
 
   #put(update: PredictionUpdate): boolean {
-    // A prediction that is under way when the account is deleted still counts: its end is written over its row.
-    const isEnd = isTerminal(update.status) && findPrediction(this.#db, update.id) !== undefined;
-    if (this.#closed && !isEnd) return false;
-    if (this.#userId === "") this.#remember("user_id", update.user_id);
-    const result = this.#rows.put(update, (id) => id <= this.#historyEnd);
+    if (this.#facts.closed && !this.#isEndOfKnown(update)) return false;
+    if (this.#facts.userId === "") this.#facts.set("user_id", update.user_id);
+    const result = this.#rows.put(update, (id) => id <= this.#facts.historyEnd);
     if (result === "gone") return false;
     if (update.due_at !== null) this.#arm(update.due_at);
     if (update.kept_seconds !== null)
@@ -135,59 +134,18 @@ export class AccountObject extends DurableObject<Bindings> {
     return true;
   }
 
-  /**
-   * Claims an Idempotency-Key, reserves what the prediction may cost, and writes the first row, in one step.
-   * @param reservation null: no budget applies, as far as the caller knows
-   */
-  async admit(
-    claim: Claim | null,
-    reservation: Reservation | null,
-    update: PredictionUpdate,
-  ): Promise<Admission> {
-    for (;;) {
-      const holder = claim && (await this.#keys.holder(claim, update.object_id));
-      if (holder) return { taken: holder };
-      if (this.#closed) return "unavailable";
-      const now = Date.now();
-      const reserved = this.#reserve(reservation, update, now);
-      if ("refused" in reserved) return reserved;
-      if (claim && !this.#keys.claim(claim, update, now)) {
-        this.#ledger.release(update.id, update.object_id);
-        continue;
-      }
-      if (claim) this.#arm(now + KEY_MS + HOUR_MS);
-      if (this.#put(update)) return reserved;
-      this.#ledger.release(update.id, update.object_id);
-      return "unavailable";
-    }
+  /** A prediction that is under way when the account is deleted still counts: its end is written over its row. */
+  #isEndOfKnown({ id, status }: PredictionUpdate): boolean {
+    return isTerminal(status) && findPrediction(this.#db, id) !== undefined;
   }
 
-  #reserve(
-    reservation: Reservation | null,
-    update: PredictionUpdate,
-    now: number,
-  ): Exclude<Admission, string | { taken: KeyHolder }> {
-    if (!reservation) return { reserved: null };
-    const { id, object_id, token_id, maker, client_id, model_id, version_number } = update;
-    if (reservation.client) this.#ledger.addClient(reservation.client, now);
-    const { max_running } = reservation;
-    const amount = reservedAmount(reservation, costsOf(this.#db, model_id, version_number));
-    const spender = { token_id, maker, client_id };
-    const request = { id, object_id, ...spender, amount, max_running };
-    const result = this.#ledger.reserve(request, now);
-    return "reserved" in result ? result : { refused: result };
+  admit(...request: Parameters<Admissions["admit"]>): Promise<Admission> {
+    return this.#admissions.admit(...request);
   }
 
   /** Returns why a prediction of a version would not be admitted now, if it would not. */
-  wouldAdmit(
-    { client, ...reservation }: Reservation,
-    spender: Spender,
-    modelId: string,
-    versionNumber: number,
-  ): Refused | undefined {
-    const amount = reservedAmount(reservation, costsOf(this.#db, modelId, versionNumber));
-    const { max_running } = reservation;
-    return this.#ledger.refusal({ ...spender, amount, max_running }, Date.now(), client);
+  wouldAdmit(...request: Parameters<Admissions["refusal"]>): Refused | undefined {
+    return this.#admissions.refusal(...request);
   }
 
   /**
@@ -225,8 +183,10 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /** Records how webhooks fare. Nothing is listed for a closed account, or for a row that was deleted. */
   recordDeliveries(rows: DeliveryRow[]): void {
-    if (this.#closed) return;
-    this.#deliveries.record(rows.filter(({ prediction_id }) => prediction_id > this.#historyEnd));
+    if (this.#facts.closed) return;
+    this.#deliveries.record(
+      rows.filter(({ prediction_id }) => prediction_id > this.#facts.historyEnd),
+    );
   }
 
   // ---- for the API
@@ -264,12 +224,9 @@ export class AccountObject extends DurableObject<Bindings> {
    * @param named how many of the most used models are named; the others are summed
    */
   usage(days: UsageDays, named: number): Usage {
-    const models = selectMostUsed(this.#db, days, named).all();
-    const ids = models.map(({ model_id }) => model_id);
-    const trimmed = this.#known.get("trimmed_to");
-    const trimmed_to = typeof trimmed === "string" ? timeOfId(trimmed) : null;
-    const rows = selectUsage(this.#db, days, ids).all();
-    return { models, rows, trimmed_to };
+    const { trimmedTo } = this.#facts;
+    const trimmed_to = trimmedTo === "" ? null : timeOfId(trimmedTo);
+    return { ...usageByModel(this.#db, days, named), trimmed_to };
   }
 
   usageBy(selection: UsageSelection): GroupedUsage[] {
@@ -288,7 +245,7 @@ export class AccountObject extends DurableObject<Bindings> {
    * @returns the ms to wait, if that is too much; 0: it was taken
    */
   chargeWrites(userId: string, cost: WriteCost): number {
-    if (this.#userId === "") this.#remember("user_id", userId);
+    if (this.#facts.userId === "") this.#facts.set("user_id", userId);
     return this.#writes.take(cost, Date.now());
   }
 
@@ -323,7 +280,7 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /** @returns false if the account takes no conversation: it is closed, or has as many as it may */
   addConversation(objectId: string): boolean {
-    return !this.#closed && this.#conversations.add(objectId);
+    return !this.#facts.closed && this.#conversations.add(objectId);
   }
 
   removeConversation(objectId: string): void {
@@ -334,7 +291,7 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /** Returns the next rows for a backup, and what the object remembers. */
   copy(from: AccountPosition | null, maxChars: number): AccountCopy {
-    return copyAccount(this.ctx.storage, this.#userId, from, maxChars);
+    return copyAccount(this.ctx.storage, this.#facts.userId, from, maxChars);
   }
 
   /**
@@ -344,8 +301,8 @@ export class AccountObject extends DurableObject<Bindings> {
   restore({ user_id, facts, ...rows }: AccountPage, at: number): void {
     const { open_from, ...known } = facts;
     for (const name of ["history_end", "trimmed_to"] as const)
-      if (known[name] !== undefined) this.#remember(name, known[name]);
-    this.#remember("user_id", user_id);
+      if (known[name] !== undefined) this.#facts.set(name, known[name]);
+    this.#facts.set("user_id", user_id);
     if (open_from !== undefined) this.#counters.openFrom(open_from);
     for (const row of writeRows(this.ctx.storage.sql, this.env, rows, at)) this.#rows.addUsage(row);
     this.#ledger.load(Date.now());
@@ -356,29 +313,29 @@ export class AccountObject extends DurableObject<Bindings> {
 
   /** Takes no more predictions, and removes the present ones, whatever interrupts it. */
   async close(userId: string): Promise<void> {
-    this.#remember("user_id", userId);
-    this.#remember("closed", true);
+    this.#facts.set("user_id", userId);
+    this.#facts.set("closed", true);
     this.#arm(Date.now() + RETRY_MS);
     // Counts are published first: predictions under way do not count any more once they are removed.
-    if (!this.#counters.allPublished) await this.#counters.publish(this.#userId, Date.now());
+    if (!this.#counters.allPublished) await this.#counters.publish(this.#facts.userId, Date.now());
     await this.#removeAll();
   }
 
   /** Whether nothing is left of a closed account but its tombstone. */
   isEmpty(): boolean {
     const isLeft = selectOldest(this.#db, 1).get() !== undefined || !this.#conversations.isEmpty;
-    return this.#closed && !isLeft && this.#counters.allPublished;
+    return this.#facts.closed && !isLeft && this.#counters.allPublished;
   }
 
   override async alarm(): Promise<void> {
     this.#alarmAt = NEVER;
     const now = Date.now();
     try {
-      if (this.#closed) await this.#removeAll();
+      if (this.#facts.closed) await this.#removeAll();
       else await this.#keepUp(now);
     } catch (error) {
       // The platform drops an alarm that throws six times; this one is set again until it succeeds.
-      logger.error("Account not kept up", { user_id: this.#userId, error });
+      logger.error("Account not kept up", { user_id: this.#facts.userId, error });
       this.#arm(Date.now() + RETRY_MS);
     }
   }
@@ -386,12 +343,12 @@ export class AccountObject extends DurableObject<Bindings> {
   async #keepUp(now: number): Promise<void> {
     const expires = this.#keys.expire(now);
     if (expires !== undefined) this.#arm(expires + HOUR_MS);
-    await this.#upkeep.look(this.#userId, now);
+    await this.#upkeep.look(this.#facts.userId, now);
     await this.#upkeep.removeDue(now);
     const last = this.#upkeep.deleteHistory(now);
-    if (last !== undefined) this.#remember("history_end", last);
+    if (last !== undefined) this.#facts.set("history_end", last);
     if (this.#isFull) await this.#trim();
-    await this.#counters.catchUp(this.#userId, now);
+    await this.#counters.catchUp(this.#facts.userId, now);
     if (!this.#counters.allPublished) this.#arm(now + RETRY_MS);
     const next = this.#upkeep.nextAt;
     if (next !== undefined) this.#arm(next);
@@ -404,30 +361,24 @@ export class AccountObject extends DurableObject<Bindings> {
   async #trim(): Promise<void> {
     const last = await this.#upkeep.trim();
     if (last === undefined) return;
-    this.#remember("history_end", last);
-    this.#remember("trimmed_to", last);
+    this.#facts.set("history_end", last);
+    this.#facts.set("trimmed_to", last);
     this.#arm(Date.now() + STEP_MS);
   }
 
   async #removeAll(): Promise<void> {
     const now = Date.now();
-    await this.#counters.catchUp(this.#userId, now);
+    await this.#counters.catchUp(this.#facts.userId, now);
     const { asked, left } = await this.#upkeep.removeAll(now);
     await this.#conversations.discardSome();
     if (left) return this.#arm(now + (asked > 0 ? STEP_MS : RETRY_MS));
     if (!this.#conversations.isEmpty) return this.#arm(now + STEP_MS);
     if (!this.#counters.allPublished) return this.#arm(now + RETRY_MS);
-    const { sql } = this.ctx.storage;
-    sql.exec("DELETE FROM usage");
-    sql.exec("DELETE FROM counts");
-    sql.exec("DELETE FROM removals");
-    sql.exec("DELETE FROM keys");
-    sql.exec("DELETE FROM deliveries");
-    sql.exec("DELETE FROM files");
+    emptyTables(this.ctx.storage.sql);
   }
 
   #publish(): void {
-    const next = this.#counters.risen(this.#userId, Date.now());
+    const next = this.#counters.risen(this.#facts.userId, Date.now());
     if ("by" in next) this.#arm(next.by);
     else this.ctx.waitUntil(next.publishing.then(() => this.#publishRest()));
   }
@@ -443,28 +394,5 @@ export class AccountObject extends DurableObject<Bindings> {
     if (soon >= this.#alarmAt) return;
     this.#alarmAt = soon;
     this.ctx.waitUntil(this.ctx.storage.setAlarm(soon));
-  }
-
-  // ---- remembered facts
-
-  readonly #known = new Map<string, unknown>(this.ctx.storage.kv.list());
-
-  #remember(name: Known, value: string | boolean): void {
-    this.#known.set(name, value);
-    this.ctx.storage.kv.put(name, value);
-  }
-
-  get #userId(): string {
-    return String(this.#known.get("user_id") ?? "");
-  }
-
-  /** A tombstone, so that late messages are refused. */
-  get #closed(): boolean {
-    return this.#known.get("closed") === true;
-  }
-
-  /** The last id that was deleted with its history: no id up to it is written again. */
-  get #historyEnd(): string {
-    return String(this.#known.get("history_end") ?? "");
   }
 }

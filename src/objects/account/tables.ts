@@ -155,3 +155,13 @@ CREATE TABLE IF NOT EXISTS deliveries (
 export function createTables(storage: SqlStorage): void {
   storage.exec(CREATE);
 }
+
+/** The tables of which a deleted account keeps nothing. The others are emptied row by row before. */
+const EMPTIED = [
+  ...["usage", "counts", "removals", "keys", "deliveries", "files"],
+  ...["budgets", "reservations"],
+];
+
+export function emptyTables(storage: SqlStorage): void {
+  for (const table of EMPTIED) storage.exec(`DELETE FROM ${table}`);
+}

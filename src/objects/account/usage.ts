@@ -143,6 +143,13 @@ export function selectUsage(db: AccountDatabase, days: UsageDays, named: string[
     .groupBy(usage.day, model_id);
 }
 
+/** Returns usage by day and model, with the names of the most used. */
+export function usageByModel(db: AccountDatabase, days: UsageDays, named: number) {
+  const models = selectMostUsed(db, days, named).all();
+  const ids = models.map(({ model_id }) => model_id);
+  return { models, rows: selectUsage(db, days, ids).all() };
+}
+
 export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
   const { day, model_id, version_number, token_id, maker, hardware } = usage;
   const key = [day, model_id, version_number, token_id, maker, hardware];

@@ -9,7 +9,7 @@ import { giveUp } from "../support/accounts.ts";
 import { listBudgets, newBudget, ranBefore, setPrice } from "../support/budgets.ts";
 import { eventually } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";
-import { inAccount, keepUp, objectOf, rowOf } from "../support/objects.ts";
+import { accountOf, inAccount, keepUp, objectOf, rowOf } from "../support/objects.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
 
@@ -40,6 +40,17 @@ const reservedBy = ({ user_id }: World) =>
     "SELECT * FROM reservations",
   );
 
+/** Loses the answer of the next admission. */
+function loseAdmission(): void {
+  vi.spyOn(AccountObject.prototype, "admit").mockImplementationOnce(async function (
+    this: AccountObject,
+    ...args
+  ) {
+    await admit.apply(this, args);
+    throw new Error("the answer was lost");
+  });
+}
+
 const bodyOf = ({ model }: World) => ({ model, input: {} });
 
 const succeeded = { status: "succeeded", output: "none", execution_seconds: 4 } as const;
@@ -47,13 +58,7 @@ const succeeded = { status: "succeeded", output: "none", execution_seconds: 4 } 
 describe("between the reservation and the offer", () => {
   test("a create whose answer is lost is refused, and leaves nothing reserved", async () => {
     const world = await budgetedWorld("10");
-    vi.spyOn(AccountObject.prototype, "admit").mockImplementationOnce(async function (
-      this: AccountObject,
-      ...args
-    ) {
-      await admit.apply(this, args);
-      throw new Error("the answer was lost");
-    });
+    loseAdmission();
     expect((await world.client.refused("/v1/predictions", bodyOf(world))).status).toBe(503);
     expect(await reservedBy(world)).toEqual([]);
     expect((await world.client.create(bodyOf(world))).status).toBe(202);
@@ -61,13 +66,7 @@ describe("between the reservation and the offer", () => {
 
   test("a reservation whose object never begins is freed once the account has asked it, and not by a clock", async () => {
     const world = await budgetedWorld("10");
-    vi.spyOn(AccountObject.prototype, "admit").mockImplementationOnce(async function (
-      this: AccountObject,
-      ...args
-    ) {
-      await admit.apply(this, args);
-      throw new Error("the answer was lost");
-    });
+    loseAdmission();
     const discard = vi.spyOn(AccountObject.prototype, "discard").mockImplementation(() => {});
     expect((await world.client.refused("/v1/predictions", bodyOf(world))).status).toBe(503);
     discard.mockRestore();
@@ -126,6 +125,24 @@ describe("between the reservation and the offer", () => {
       expect(await listBudgets(world.client)).toMatchObject([{ spent: "4", reserved: "0" }]),
     );
   });
+});
+
+test("a late admission of a dead object changes nothing of the prediction that another object has begun or ended", async () => {
+  const world = await budgetedWorld("100");
+  const { id, channel } = await world.begun();
+  const row = (await (await objectOf(id)).getRow()) ?? expect.fail("it has no row");
+  const reserved = await reservedBy(world);
+  const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
+  const dead = { ...row, object_id: "f".repeat(64), status: "pending", revision: 0 } as const;
+  const late = () =>
+    account.admit(null, { most: 10, least: 10, margin: 1, max_running: null }, dead);
+  expect(await late()).toBe("unavailable");
+  expect(await reservedBy(world)).toEqual(reserved);
+  advance(5);
+  await channel.report([], succeeded);
+  await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
+  expect(await late()).toBe("unavailable");
+  expect(await reservedBy(world)).toEqual([]);
 });
 
 const initialRowOf = async (spec: Parameters<typeof initialRow>[0]) => initialRow(spec, "");
@@ -207,6 +224,16 @@ describe("a run that takes longer than what is reserved", () => {
     await eventually(async () =>
       expect(await listBudgets(world.client)).toMatchObject([{ spent: "13", reserved: "0" }]),
     );
+  });
+
+  test("a run whose object wakes up after all that was reserved is used up is extended, and goes on", async () => {
+    const world = await budgetedWorld("100");
+    const { id, channel } = await world.begun();
+    advance(15);
+    await channel.report([{ event: "logs", data: "on" }]);
+    await runDurableObjectAlarm(await objectOf(id));
+    expect(await world.client.get(id)).toMatchObject({ status: "started" });
+    expect(await reservedBy(world)).toMatchObject([{ amount: 40_000_000_000 }]);
   });
 
   test("a run whose extension is refused is stopped when its reservation is used up", async () => {

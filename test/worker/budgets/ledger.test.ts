@@ -310,6 +310,6 @@ test("the limits of a client token are not told as budgets of the account", asyn
     ledger.addClient({ id: "c1", max_predictions: 1, budget: 10 }, START);
     ledger.reserve({ ...request("p1", 10), ...client }, START);
     ledger.settle({ ...ended("p1", 10), ...client }, START);
-    expect(ledger.crossedBy("p1")).toEqual([]);
+    expect(ledger.crossedBy({ id: "p1", ...client })).toEqual([]);
   });
 });
