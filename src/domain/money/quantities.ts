@@ -1,5 +1,5 @@
 /** The quantities that a run has used besides time, from the metrics that its runner and its container report. */
-import type { Metrics } from "../../protocol/event.ts";
+import { type Metrics, metrics as metricsOf } from "../../protocol/event.ts";
 
 export interface Quantities {
   /** Input tokens that come from no cache. */
@@ -36,5 +36,12 @@ export function quantitiesOf(metrics: Metrics | null): Quantities {
   };
 }
 
-const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
-const isSeconds = (value: number) => value >= 0 && Number.isSafeInteger(Math.round(value * 1_000));
+/** @param text the metrics of a row, as JSON */
+export const quantitiesIn = (text: string | null): Quantities =>
+  quantitiesOf(text === null ? null : (metricsOf.safeParse(JSON.parse(text)).data ?? null));
+
+/** No run counts more. The sum of nine million runs is then a safe integer, whatever their containers say. */
+const MAX_COUNT = 1_000_000_000;
+
+const isCount = (value: number) => Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
+const isSeconds = (value: number) => value >= 0 && value <= MAX_COUNT;

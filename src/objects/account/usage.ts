@@ -8,7 +8,7 @@ import {
   type UsageDays,
   type UsageSelection,
 } from "../../domain/accounts/usage.ts";
-import { countsIn } from "../../domain/money/counts.ts";
+import { quantitiesIn } from "../../domain/money/quantities.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { UsageGroup } from "../../protocol/usage.ts";
 import { type Keyset, range } from "../../storage/keyset.ts";
@@ -48,12 +48,16 @@ export type EndedRow = Pick<
 
 /** Adds a prediction that has ended, in one row. @param sign -1 takes it back */
 export function addUsage(sqlStorage: SqlStorage, day: string, row: EndedRow, sign: 1 | -1): void {
+  const { uncached, cached, output, images } = quantitiesIn(row.metrics);
   const counts: UsageCount = {
     predictions: 1,
     failed: Number(row.status === "failed"),
     execution_ms: msOf(row.execution_time),
     setup_ms: msOf(row.setup_time),
-    ...countsIn(row.metrics),
+    input_tokens: uncached + cached,
+    output_tokens: output,
+    cached_tokens: cached,
+    images,
     cost: row.cost ?? 0,
   };
   sqlStorage.exec(
