@@ -1,8 +1,10 @@
 /** Backups in the operator's API. */
+
 import { z } from "zod";
 import { BUDGET_LEVELS, BUDGET_WINDOWS } from "./budget.ts";
 import { integerText, orNull, timestamp, uuid } from "./common.ts";
 import { taskStatus } from "./prediction.ts";
+import { storedSums } from "./usage.ts";
 
 const ID = "019ab4c2-7f31-7d52-8e0b-5a1c9e42d7f0";
 
@@ -101,15 +103,7 @@ export const usageRow = z.strictObject({
   model: z.string(),
   token: z.string(),
   member: z.string(),
-  predictions: z.number(),
-  failed: z.number(),
-  execution_ms: z.number(),
-  setup_ms: z.number(),
-  input_tokens: z.number(),
-  output_tokens: z.number(),
-  cached_tokens: z.number(),
-  images: z.number(),
-  cost: z.number(),
+  ...storedSums,
 });
 
 export const countRow = z.strictObject({

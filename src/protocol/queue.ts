@@ -1,6 +1,8 @@
 /** Messages of the two queues. */
+
 import { z } from "zod";
 import { priority, uuid } from "./common.ts";
+import { storedSums } from "./usage.ts";
 
 export const waitingJob = z.object({
   object_id: z.string(),
@@ -30,15 +32,7 @@ export const dispatchMessage = waitingJob;
 export const usageMessage = z.object({
   user_id: uuid,
   day: z.iso.date(),
-  predictions: z.number(),
-  failed: z.number(),
-  execution_ms: z.number(),
-  setup_ms: z.number(),
-  input_tokens: z.number(),
-  output_tokens: z.number(),
-  cached_tokens: z.number(),
-  images: z.number(),
-  cost: z.number(),
+  ...storedSums,
   told_at: z.int().nonnegative(),
 });
 export type UsageMessage = z.infer<typeof usageMessage>;

@@ -31,6 +31,19 @@ export const usageSums = {
   cost: decimalAmount,
 };
 
+/** The sums as they are stored and sent between parts: times in ms, the cost in billionths of the currency unit. */
+export const storedSums = {
+  predictions: z.number(),
+  failed: z.number(),
+  execution_ms: z.number(),
+  setup_ms: z.number(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  cached_tokens: z.number(),
+  images: z.number(),
+  cost: z.number(),
+};
+
 const groupNames = <Name extends string>(names: readonly Name[]) =>
   z
     .string()
@@ -63,19 +76,28 @@ export const usageQuery = z.strictObject({
 
 export type UsageQuery = Omit<z.infer<typeof usageQuery>, "format">;
 
-const usageTotals = { currency: z.string().meta({ example: "USD" }), total: z.object(usageSums) };
+/** The days of a report, and its sums. */
+const report = {
+  from: day.meta({ example: "2026-11-01" }),
+  to: day.meta({ example: "2026-11-30" }),
+  currency: z.string().meta({ example: "USD" }),
+  total: z.object(usageSums),
+};
+
+/** The fields of a group by time. */
+const times = {
+  day: day.optional().meta({ example: "2026-11-21" }),
+  month: z.string().optional().meta({ example: "2026-11" }),
+};
 
 export const groupedUsage = z
   .object({
-    from: day.meta({ example: "2026-11-01" }),
-    to: day.meta({ example: "2026-11-30" }),
     group_by: z.array(z.enum(USAGE_GROUPS)),
-    ...usageTotals,
+    ...report,
     groups: z
       .array(
         z.object({
-          day: day.optional().meta({ example: "2026-11-21" }),
-          month: z.string().optional().meta({ example: "2026-11" }),
+          ...times,
           model_id: z.string().optional(),
           model: z.string().optional().meta({ description: "Its latest `owner/name`" }),
           version_number: z.int().optional(),
@@ -114,15 +136,12 @@ export type DeploymentUsageQuery = Omit<z.infer<typeof deploymentUsageQuery>, "f
 
 export const deploymentUsage = z
   .object({
-    from: day.meta({ example: "2026-11-01" }),
-    to: day.meta({ example: "2026-11-30" }),
     group_by: z.array(z.enum(DEPLOYMENT_GROUPS)),
-    ...usageTotals,
+    ...report,
     groups: z
       .array(
         z.object({
-          day: day.optional().meta({ example: "2026-11-21" }),
-          month: z.string().optional().meta({ example: "2026-11" }),
+          ...times,
           account_id: z.string().optional(),
           account: z.string().nullable().optional().meta({
             description: "Username of the user or organization",

@@ -74,13 +74,14 @@ export interface Crossing {
 /** Returns a budget as its events have it. */
 export function budgetFactsOf(budget: BudgetState, currency: string): BudgetFacts {
   const { id, subject, most, window, window_start, kind, spent, reserved } = budget;
-  const [prefix = "", of = null] = subject === "" ? [] : subject.split(":", 2);
+  const [, of = null] = subject.split(":", 2);
+  const scope = scopeOf(budget);
   const end = windowEnd(window, window_start);
   return {
     id,
-    scope: prefix === "member" ? "member" : prefix === "token" ? "token" : "account",
-    token_id: prefix === "token" ? of : null,
-    member_id: prefix === "member" ? of : null,
+    scope,
+    token_id: scope === "token" ? of : null,
+    member_id: scope === "member" ? of : null,
     limit: amountText(most),
     currency,
     ...{ window, kind },
@@ -95,7 +96,13 @@ export const memberSubject = (id: string) => `member:${id}`;
 export const clientSubject = (id: string) => `client:${id}`;
 export const tokenSubject = (id: string) => `token:${id}`;
 
-/** The token, member and client token that run a prediction; empty: no token, no member of an organization, no client token. */
+/** Whose budget it is. The limits of a client token are not shown as a budget. */
+export const scopeOf = ({ subject }: Pick<BudgetRow, "subject">): BudgetFacts["scope"] => {
+  if (subject === "") return "account";
+  return subject.startsWith(memberSubject("")) ? "member" : "token";
+};
+
+/** A token, a member and a client token that run a prediction. Each is empty where there is none. */
 export interface Spender {
   token_id: string;
   maker: string;

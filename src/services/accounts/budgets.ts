@@ -7,10 +7,10 @@ import { hasRole } from "../../domain/accounts/access.ts";
 import {
   type BudgetRow,
   type BudgetState,
-  leftOf,
+  budgetFactsOf,
   memberSubject,
+  scopeOf,
   tokenSubject,
-  windowEnd,
 } from "../../domain/money/budget.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, ProblemError } from "../../errors/errors.ts";
@@ -119,19 +119,7 @@ export async function updateBudget(
   { limit, ...rest }: UpdateBudget,
 ): Promise<Budget> {
   const state = await requireBudget(services, manager, id);
-  const {
-    id: _,
-    subject,
-    unit,
-    most,
-    window,
-    kind,
-    level,
-    alert_at,
-    created_at,
-    updated_at,
-  } = state;
-  const before = { id, subject, unit, most, window, kind, level, alert_at, created_at, updated_at };
+  const { window_start: _start, spent: _spent, reserved: _reserved, ...before } = state;
   const row = {
     ...before,
     ...rest,
@@ -258,7 +246,7 @@ async function requireBudget(
   const states = await seenBy(services, manager);
   const state = states.find((one) => one.id === id && one.unit === "amount");
   if (!state) throw notFound(`The budget '${id}'`);
-  if (mayChange(manager, { scope: scopeOf(state.subject), set_by: state.level })) return state;
+  if (mayChange(manager, { scope: scopeOf(state), set_by: state.level })) return state;
   throw new ProblemError(
     "forbidden",
     state.level === "operator"
@@ -275,34 +263,20 @@ export const mayChange = (
   (member === "" || scope !== "account") &&
   BUDGET_LEVELS.indexOf(level) >= BUDGET_LEVELS.indexOf(set_by);
 
-const scopeOf = (subject: string): Budget["scope"] =>
-  subject === "" ? "account" : subject.startsWith(memberSubject("")) ? "member" : "token";
-
 async function present({ db, settings }: Services, states: BudgetState[]): Promise<Budget[]> {
-  const shown = states.filter(({ unit }) => unit === "amount");
-  const idOf = (subject: string, prefix: string) =>
-    subject.startsWith(prefix) ? subject.slice(prefix.length) : null;
-  const members = shown.flatMap(({ subject }) => idOf(subject, "member:") ?? []);
-  const names = await findUsernames(db, members);
-  return shown.map((state) => {
-    const { id, subject, most, window, window_start, kind, alert_at, level, spent } = state;
-    const member = idOf(subject, "member:");
-    const token_id = idOf(subject, "token:");
-    const end = windowEnd(window, window_start);
-    return {
-      id,
-      scope: scopeOf(subject),
-      member: member && (names.get(member) ?? "former member"),
-      token_id,
-      limit: amountText(most),
-      currency: settings.currency,
-      ...{ window, kind, alert_at, set_by: level },
-      spent: amountText(spent),
-      reserved: amountText(state.reserved),
-      left: amountText(leftOf(state)),
-      resets_at: end === null ? null : new Date(end).toISOString(),
-      created_at: new Date(state.created_at).toISOString(),
-      updated_at: new Date(state.updated_at).toISOString(),
-    };
-  });
+  const shown = states
+    .filter(({ unit }) => unit === "amount")
+    .map((state) => ({ state, facts: budgetFactsOf(state, settings.currency) }));
+  const names = await findUsernames(
+    db,
+    shown.flatMap(({ facts }) => facts.member_id ?? []),
+  );
+  return shown.map(({ state, facts: { member_id, ...facts } }) => ({
+    ...facts,
+    member: member_id && (names.get(member_id) ?? "former member"),
+    alert_at: state.alert_at,
+    set_by: state.level,
+    created_at: new Date(state.created_at).toISOString(),
+    updated_at: new Date(state.updated_at).toISOString(),
+  }));
 }

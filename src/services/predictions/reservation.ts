@@ -6,6 +6,7 @@ import {
   leftOf,
   type Refused,
   type Spender,
+  scopeOf,
   subjectsOf,
   tokenSubject,
 } from "../../domain/money/budget.ts";
@@ -125,8 +126,7 @@ const WHO: Record<BudgetLevel, string> = {
   operator: "An operator of this deployment",
 };
 
-const whoseOf = ({ subject }: BudgetRow): string => {
-  if (subject === "") return "this account";
-  if (subject.startsWith(clientSubject(""))) return "this client token";
-  return subject.startsWith("member:") ? "this member" : "this access token";
-};
+const WHOSE = { account: "this account", member: "this member", token: "this access token" };
+
+const whoseOf = (budget: BudgetRow): string =>
+  budget.subject.startsWith(clientSubject("")) ? "this client token" : WHOSE[scopeOf(budget)];
