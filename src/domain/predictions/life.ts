@@ -14,6 +14,7 @@ import type { LogEvent, Metrics } from "../../protocol/event.ts";
 import type { PredictionError, TaskStatus } from "../../protocol/prediction.ts";
 import { costOf, ownTime, reportedTime } from "../money/cost.ts";
 import { type Attempt, AttemptSet, type Writable } from "./attempts.ts";
+import { boundedDetail, boundedMetrics } from "./bounded.ts";
 import {
   initialState,
   isTerminal,
@@ -38,18 +39,6 @@ export const MAX_STORED_OBJECTS = 20_000;
 const IDEMPOTENCY_KEY_MS = 86_400_000;
 /** The longest that a request that writes to R2 takes. */
 const LATE_WRITE_MS = 3_600_000;
-
-/**
- * Limits of metrics and of an error's detail. Both travel in the record, in the row and in queue messages of
- * at most 128 KB, next to a message of up to 60 KB (protocol/channel.ts): 10,000 characters, each of which
- * JSON may write with six.
- */
-const MAX_METRICS = 100;
-const MAX_METRICS_BYTES = 16_384;
-const MAX_DETAIL_BYTES = 16_384;
-
-const encoder = new TextEncoder();
-const jsonBytes = (value: unknown) => encoder.encode(JSON.stringify(value)).byteLength;
 
 type FreeAttempts = Pick<
   AttemptSet,
@@ -181,13 +170,7 @@ export class PredictionLife {
   }
 
   mergeMetrics(metrics: Metrics): void {
-    const all = Object.entries({ ...this.#state.metrics, ...metrics }).slice(0, MAX_METRICS);
-    let left = MAX_METRICS_BYTES;
-    const kept = all.filter((entry) => {
-      left -= jsonBytes(entry);
-      return left >= 0;
-    });
-    this.#state.metrics = Object.fromEntries(kept);
+    this.#state.metrics = boundedMetrics({ ...this.#state.metrics, ...metrics });
   }
 
   /**
@@ -395,12 +378,4 @@ export class PredictionLife {
     this.#state.cost_parts = parts;
     this.#events.push({ event: "status", data: { status } });
   }
-}
-
-/** A detail that is too large is replaced by a note that says so. */
-function boundedDetail(detail: PredictionError["detail"]): PredictionError["detail"] {
-  const bytes = jsonBytes(detail);
-  return bytes <= MAX_DETAIL_BYTES
-    ? detail
-    : `The detail has ${bytes} bytes of JSON; at most ${MAX_DETAIL_BYTES} are kept.`;
 }

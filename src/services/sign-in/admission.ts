@@ -1,6 +1,6 @@
 /** Decides who may create an account. */
 import { ProblemError } from "../../errors/errors.ts";
-import type { InvitationRow } from "../../storage/accounts/sign-in.ts";
+import type { InvitationRow } from "../../storage/accounts/invitations.ts";
 import { authenticateOperatorToken } from "../access/authentication.ts";
 import { recordOperatorToken } from "../audit/record.ts";
 import type { Services } from "../services.ts";

@@ -3,15 +3,15 @@ import { v7 as uuid } from "uuid";
 import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors/errors.ts";
 import type { CreateInvitation } from "../../protocol/sign-in.ts";
-import { findInvitation as findOpen } from "../../storage/accounts/organizations.ts";
 import {
   deleteInvitation,
   findInvitation,
-  findLogin,
   type InvitationRow,
   insertInvitation,
   listInvitations,
-} from "../../storage/accounts/sign-in.ts";
+} from "../../storage/accounts/invitations.ts";
+import { findInvitation as findOpen } from "../../storage/accounts/organizations.ts";
+import { findLogin } from "../../storage/accounts/sign-in.ts";
 import { findUser, type UserRow } from "../../storage/accounts/users.ts";
 import { getUser } from "../access/accounts.ts";
 import { invitationTarget, userTarget } from "../audit/people.ts";

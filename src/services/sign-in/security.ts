@@ -4,11 +4,13 @@ import { conflict, notFound } from "../../errors/errors.ts";
 import {
   clearRecoveryNotice,
   deleteInvitationsFor,
+  listRecoveries,
+} from "../../storage/accounts/invitations.ts";
+import {
   deletePasskey,
   deleteSession,
   deleteSessions,
   findSignInMethods,
-  listRecoveries,
 } from "../../storage/accounts/sign-in.ts";
 import { recordNextWrite } from "../../storage/audit/recorded-writes.ts";
 import { credentials } from "../../storage/schema/sign-in.ts";

@@ -4,9 +4,9 @@ import type { EntryRow } from "../../domain/audit/entry.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict } from "../../errors/errors.ts";
 import type { SignUp, Welcome } from "../../protocol/sign-in.ts";
+import type { InvitationRow } from "../../storage/accounts/invitations.ts";
 import {
   findLogin,
-  type InvitationRow,
   insertLogin,
   insertUserOfLogin,
   replacePassword,

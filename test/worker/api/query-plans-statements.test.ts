@@ -12,8 +12,9 @@ import {
   sumUsageBy,
 } from "../../../src/storage/accounts/account-usage.ts";
 import * as logins from "../../../src/storage/accounts/device-logins.ts";
+import { listRecoveries } from "../../../src/storage/accounts/invitations.ts";
 import * as people from "../../../src/storage/accounts/people.ts";
-import { findSessionPrincipal, listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
+import { findSessionPrincipal } from "../../../src/storage/accounts/sign-in.ts";
 import * as tokens from "../../../src/storage/accounts/tokens.ts";
 import { isModelSeen } from "../../../src/storage/accounts/visible-models.ts";
 import { runBatch } from "../../../src/storage/database.ts";
