@@ -1,6 +1,6 @@
 /** The last runs of the model, below the playground: each leads back to its input and output. */
 import { useRequestContext } from "hono/jsx-renderer";
-import { isTerminal } from "../../domain/predictions/state.ts";
+import { isTerminal } from "../../domain/predictions/status.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { RecentRun } from "../../services/predictions/recent-runs.ts";
 import { type Dashboard, isPersonal } from "../context.ts";

@@ -1,6 +1,6 @@
 /** Your predictions, newest first; client/predictions.ts keeps the list up to date. */
 import { START_CHECK } from "../../domain/accounts/usage.ts";
-import { isTerminal } from "../../domain/predictions/state.ts";
+import { isTerminal } from "../../domain/predictions/status.ts";
 import { taskStatus } from "../../protocol/prediction.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";

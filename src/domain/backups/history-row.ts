@@ -2,7 +2,7 @@
 import type { StoredPrediction } from "../../protocol/backup.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import { OWN_REMOVAL_MS } from "../predictions/prediction-row.ts";
-import { isTerminal } from "../predictions/state.ts";
+import { isTerminal } from "../predictions/status.ts";
 
 export const LOST = JSON.stringify({
   source: "internal",

@@ -96,7 +96,7 @@ export const memberSubject = (id: string) => `member:${id}`;
 export const clientSubject = (id: string) => `client:${id}`;
 export const tokenSubject = (id: string) => `token:${id}`;
 
-/** Whose budget it is. The limits of a client token are not shown as a budget. */
+/** `scopeOf` returns whose budget a row is. The limits of a client token are never presented as a budget. */
 export const scopeOf = ({ subject }: Pick<BudgetRow, "subject">): BudgetFacts["scope"] => {
   if (subject === "") return "account";
   return subject.startsWith(memberSubject("")) ? "member" : "token";

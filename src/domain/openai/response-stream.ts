@@ -3,7 +3,7 @@
 import { type Fields, fieldsOf, isFields, textOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
-import { isTerminal } from "../predictions/state.ts";
+import { isTerminal } from "../predictions/status.ts";
 import { chunksOf } from "./chat-chunks.ts";
 import { type Ended, ended, endingOf, usageOf, usageOfMetrics } from "./response-ending.ts";
 import { NativeReader } from "./response-native.ts";

@@ -16,7 +16,7 @@ import {
   runnersText,
   type SetAside,
 } from "../scheduling/explanation.ts";
-import { isTerminal } from "./state.ts";
+import { isTerminal } from "./status.ts";
 import {
   type FailedAttempt,
   NO_MOMENTS,

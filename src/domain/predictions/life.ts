@@ -17,11 +17,11 @@ import { type Attempt, AttemptSet, type Writable } from "./attempts.ts";
 import { boundedDetail, boundedMetrics } from "./bounded.ts";
 import {
   initialState,
-  isTerminal,
   type PredictionSpec,
   type PredictionState,
   presentPrediction,
 } from "./state.ts";
+import { isTerminal } from "./status.ts";
 
 /** Attempts that may be lost after they had started, before the prediction fails. */
 export const MAX_LOST_ATTEMPTS = 3;

@@ -1,12 +1,7 @@
 /** The row of a prediction in the index of its account: a copy of its live state. */
 import type { TaskStatus } from "../../protocol/prediction.ts";
-import {
-  initialState,
-  isTerminal,
-  type PredictionSpec,
-  type PredictionState,
-  waitsAgain,
-} from "./state.ts";
+import { initialState, type PredictionSpec, type PredictionState, waitsAgain } from "./state.ts";
+import { isTerminal } from "./status.ts";
 
 /** Times are unix ms. */
 export interface PredictionRow {

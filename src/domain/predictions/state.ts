@@ -166,10 +166,6 @@ export const hasStoredInput = ({
 }: Pick<PredictionSpec, "id" | "stored_input" | "files">): boolean =>
   stored_input !== null || files.some(({ stored }) => stored?.key.startsWith(`${id}/`));
 
-const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "canceled"];
-
-export const isTerminal = (status: TaskStatus) => TERMINAL.includes(status);
-
 /** Whether the prediction had started, was lost or handed back, and has not started again. */
 export const waitsAgain = ({
   status,

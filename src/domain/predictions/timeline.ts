@@ -1,7 +1,7 @@
 /** The steps in the life of a prediction and their times, from its event log and its resource, and its progress. */
 import type { LogEvent, SetupProgress } from "../../protocol/event.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
-import { isTerminal } from "./state.ts";
+import { isTerminal } from "./status.ts";
 
 type Phase = Exclude<SetupProgress["phase"], "ready">;
 

@@ -7,7 +7,7 @@ import type {
   ReplicateStatus,
 } from "../../protocol/replicate.ts";
 import type { PredictionEventName, Webhook } from "../../protocol/webhook.ts";
-import { isTerminal } from "../predictions/state.ts";
+import { isTerminal } from "../predictions/status.ts";
 import { versionIdOf } from "./versions.ts";
 
 /** The path of Replicate's API: the base URL of its clients, below the origin of the deployment. */

@@ -5,7 +5,8 @@
 import type { Refused, Spender } from "../../domain/money/budget.ts";
 import { type Reservation, reservedAmount } from "../../domain/money/reservation.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
-import { type Claim, isTerminal } from "../../domain/predictions/state.ts";
+import type { Claim } from "../../domain/predictions/state.ts";
+import { isTerminal } from "../../domain/predictions/status.ts";
 import type { Admission, KeyHolder } from "../stubs/account.ts";
 import { KEY_MS, type Keys } from "./keys.ts";
 import type { Ledger } from "./ledger.ts";

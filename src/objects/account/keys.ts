@@ -4,7 +4,8 @@
  * object has promised that it never will.
  */
 import { isOfBegun, type PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
-import { type Claim, isTerminal } from "../../domain/predictions/state.ts";
+import type { Claim } from "../../domain/predictions/state.ts";
+import { isTerminal } from "../../domain/predictions/status.ts";
 import type { Bindings } from "../../env.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import type { KeyHolder } from "../stubs/account.ts";

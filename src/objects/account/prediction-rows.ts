@@ -8,7 +8,7 @@ import {
   type AccountTable,
 } from "../../domain/backups/progress.ts";
 import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
-import { isTerminal } from "../../domain/predictions/state.ts";
+import { isTerminal } from "../../domain/predictions/status.ts";
 import { type Bindings, settings } from "../../env.ts";
 import {
   type AccountPage,

@@ -4,7 +4,7 @@
  * account.
  */
 import { LOOK_MS, type PredictionRow } from "../../domain/predictions/prediction-row.ts";
-import { isTerminal } from "../../domain/predictions/state.ts";
+import { isTerminal } from "../../domain/predictions/status.ts";
 import type { Bindings } from "../../env.ts";
 import { firstIdAt, timeOfId } from "../../lib/hex.ts";
 import { logger } from "../../log.ts";

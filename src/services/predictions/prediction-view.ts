@@ -5,7 +5,7 @@ import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isWaiting, type Viewer } from "../../domain/predictions/explanation.ts";
 import { NEW_TAIL } from "../../domain/predictions/log-tail.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
-import { isTerminal } from "../../domain/predictions/state.ts";
+import { isTerminal } from "../../domain/predictions/status.ts";
 import {
   NO_MOMENTS,
   type SetupFacts,

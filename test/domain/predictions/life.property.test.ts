@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { test } from "vitest";
 import { MAX_LOST_ATTEMPTS, PredictionLife } from "../../../src/domain/predictions/life.ts";
-import { isTerminal, type PredictionState } from "../../../src/domain/predictions/state.ts";
+import type { PredictionState } from "../../../src/domain/predictions/state.ts";
+import { isTerminal } from "../../../src/domain/predictions/status.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { TaskStatus } from "../../../src/protocol/prediction.ts";
 import { sized } from "../../support/sized.ts";
