@@ -59,6 +59,7 @@ import { type Resubmission, ResubmitPage, resubmissionOf } from "./ui/resubmit.t
 import { lookUpPages } from "./users/look-up.tsx";
 import { userPages } from "./users/page.tsx";
 import { personPages } from "./users/person-routes.tsx";
+import { deploymentUsagePages } from "./users/usage.tsx";
 import { variablePages } from "./variables/routes.tsx";
 import { deliveryPages } from "./webhooks/delivery-routes.tsx";
 import { webhookPages } from "./webhooks/routes.tsx";
@@ -149,6 +150,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     operatorBudgetPages,
     lookUpPages,
     operatorAuditPages,
+    deploymentUsagePages,
     securityPages,
     authenticatorPages,
     tokenPages,

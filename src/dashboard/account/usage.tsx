@@ -1,7 +1,5 @@
 /** Usage: totals, by model, by access token and by day. */
-import type { Child, PropsWithChildren } from "hono/jsx";
 import {
-  type DayUsage,
   type GroupedUsage,
   monthOf,
   tokenName,
@@ -12,77 +10,11 @@ import type { UsageGroup } from "../../protocol/usage.ts";
 import type { UserStorage } from "../../protocol/user.ts";
 import type { ShownBudgets } from "../budgets/read.ts";
 import { Budgets } from "../budgets/section.tsx";
-import { duration } from "../ui/duration.ts";
-import { Empty, Price } from "../ui/parts.tsx";
+import { Empty } from "../ui/parts.tsx";
 import { type Column, Table } from "../ui/table.tsx";
-import { scaleMaximum, stack } from "./scale.ts";
+import { Chart } from "./chart.tsx";
+import { Cost, Counts, CountTable, isPriced, number, numbersOf } from "./counts.tsx";
 import { Storage, Totals } from "./totals.tsx";
-
-/** Sizes in SVG units. The drawing is stretched to fit, so its labels are HTML next to it. */
-const HEIGHT = 100;
-const STEP = 10;
-const BAR = 8;
-
-function Chart({ report: { days, models, total } }: { report: UsageReport }) {
-  const ceiling = scaleMaximum(Math.max(...days.map(({ predictions }) => predictions)));
-  const width = days.length * STEP;
-  const names = models.map(({ model }) => model ?? "other models");
-  return (
-    <figure class="chart">
-      <div class="y-axis" aria-hidden="true">
-        {[ceiling, ceiling / 2, 0].map((value) => (
-          <span>{value.toLocaleString("en")}</span>
-        ))}
-      </div>
-      <svg
-        viewBox={`0 0 ${width} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-labelledby="chart-title chart-text"
-      >
-        <title id="chart-title">Predictions per day and model</title>
-        <desc id="chart-text">
-          {`${total.predictions.toLocaleString("en")} predictions from ${days[0]?.day} to ${days.at(-1)?.day}, most of them by ${names[0]}. The tables below list all numbers.`}
-        </desc>
-        {[0, HEIGHT / 2, HEIGHT].map((y) => (
-          <line x1="0" x2={width} y1={y} y2={y} />
-        ))}
-        {days.map((day, n) => (
-          <Bar day={day} names={names} ceiling={ceiling} x={n * STEP + (STEP - BAR) / 2} />
-        ))}
-      </svg>
-      <div class="bar spread x-axis" aria-hidden="true">
-        {[days[0], days[Math.floor((days.length - 1) / 2)], days.at(-1)].map((day) => (
-          <span>{day?.day}</span>
-        ))}
-      </div>
-    </figure>
-  );
-}
-
-const Bar = ({
-  day: { day, predictions, models },
-  names,
-  ceiling,
-  x,
-}: {
-  day: DayUsage;
-  names: string[];
-  ceiling: number;
-  x: number;
-}) =>
-  predictions === 0 ? null : (
-    <g>
-      <title>{`${day}: ${models.flatMap((count, n) => (count.predictions > 0 ? `${count.predictions.toLocaleString("en")} ${names[n]}` : [])).join(", ")}`}</title>
-      {stack(
-        models.map((count) => count.predictions),
-        ceiling,
-        HEIGHT,
-      ).map(({ n, y, height }) => (
-        <rect fill={`var(--series-${n})`} x={x} y={y} width={BAR} height={height} />
-      ))}
-    </g>
-  );
 
 export interface Period {
   /** The query of its page and of its CSV file. */
@@ -187,13 +119,6 @@ export const UsagePage = ({
   </>
 );
 
-/** A price is shown only where hardware has one. */
-const isPriced = ({ cost }: UsageCount) => cost > 0;
-
-const Cost = (count: UsageCount) => (isPriced(count) ? <Price value={count.cost} /> : <>–</>);
-
-const number = (value: number) => value.toLocaleString("en");
-
 const ByModel = ({ report: { models, total } }: { report: UsageReport }) => (
   <CountTable name="Model" total={total}>
     {models.map(({ model, ...count }, n) => (
@@ -295,59 +220,6 @@ function GroupName({ by, group }: { by: TableName; group: GroupedUsage }) {
       return <>{hardware}</>;
   }
 }
-
-/** @param name what each row is */
-const CountTable = ({
-  name,
-  id,
-  total,
-  children,
-}: PropsWithChildren<{ name: string; id?: string; total: UsageCount }>) => (
-  <>
-    <h2 id={id}>By {name.toLowerCase()}</h2>
-    <div class="scroll">
-      <Table
-        class="counts"
-        columns={[
-          name,
-          ...numbersOf(["Predictions", "Failed", "Execution time", ...countedOf(total)], total),
-        ]}
-      >
-        {children}
-      </Table>
-    </div>
-  </>
-);
-
-/** @param total whose price, if there is one, is the last column */
-const numbersOf = (names: Child[], total: UsageCount): Column[] =>
-  [...names, ...(isPriced(total) ? ["Cost"] : [])].map((name) => ({ name, is: "number" }));
-
-/** Counts that only some models have, and that are shown only where there are any. */
-const COUNTED = {
-  input_tokens: "Input tokens",
-  output_tokens: "Output tokens",
-  images: "Images",
-} satisfies Partial<Record<keyof UsageCount, string>>;
-const countedIn = (total: UsageCount) =>
-  (["input_tokens", "output_tokens", "images"] as const).filter((name) => total[name] > 0);
-const countedOf = (total: UsageCount) => countedIn(total).map((name) => COUNTED[name]);
-
-const Counts = ({ count, total }: { count: UsageCount; total: UsageCount }) => (
-  <>
-    <td class="number">{number(count.predictions)}</td>
-    <td class="number">{number(count.failed)}</td>
-    <td class="number">{duration(count.execution_ms / 1_000)}</td>
-    {countedIn(total).map((name) => (
-      <td class="number">{number(count[name])}</td>
-    ))}
-    {isPriced(total) && (
-      <td class="number">
-        <Cost {...count} />
-      </td>
-    )}
-  </>
-);
 
 /** The model's name with a line break opportunity after the owner. */
 function Name({ model }: { model: string }) {

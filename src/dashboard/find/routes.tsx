@@ -40,6 +40,7 @@ const OPERATOR: Required<Item>[] = [
   ["/fleet/hardware", "Hardware", "classes gpu price pool"],
   ["/fleet/tokens", "Runner tokens", "add runner machine keys"],
   ["/users", "Users", "people accounts suspend invite operators"],
+  ["/usage", "Usage of all accounts", "cost price billing csv month"],
   ["/audit", "Audit log of all accounts", "history changes trail compliance"],
   ["/look-up", "Look up a prediction", "search find anybody id support"],
 ];

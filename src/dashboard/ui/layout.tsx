@@ -74,6 +74,7 @@ const WEBHOOKS: Place = ["/account/webhooks", "Webhooks", "webhooks"];
 const OPERATOR_PLACES: Place[] = [
   ["/fleet", "Fleet", "fleet"],
   ["/users", "Users", "users"],
+  ["/usage", "All usage", "usage"],
   ["/audit", "Audit log", "audit"],
 ];
 const DOCS: Place = ["/docs", "Docs", "docs"];

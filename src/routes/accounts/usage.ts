@@ -69,7 +69,7 @@ export const usageRoutes = router()
 const asksForCsv = (c: Context<AppEnv>, format: "json" | "csv" | undefined): boolean =>
   format === undefined ? (c.req.header("accept") ?? "").includes("text/csv") : format === "csv";
 
-function csvResponse<Report extends { from: string; to: string }>(
+export function csvResponse<Report extends { from: string; to: string }>(
   { from, to }: Report,
   text: string,
 ) {

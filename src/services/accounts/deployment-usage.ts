@@ -11,7 +11,7 @@ import {
 } from "../../protocol/usage.ts";
 import { deleteUsageBefore, sumUsageBy, writeUsage } from "../../storage/accounts/account-usage.ts";
 import type { Services } from "../services.ts";
-import { sumsOf } from "./usage.ts";
+import { rangeOf, sumsOf } from "./usage.ts";
 import { checkGroups, daysOf, MAX_GROUPS, sumValues } from "./usage-groups.ts";
 
 /** @throws ValidationFailure */
@@ -32,6 +32,23 @@ export async function getDeploymentUsage(
       ...sumsOf(sums),
     })),
   };
+}
+
+/**
+ * Returns groups for a page, and the sums of all of them.
+ * @param days UTC days without a gap, oldest first
+ */
+export async function getDeploymentGroups(
+  { db }: Services,
+  days: string[],
+  { by, limit }: { by: DeploymentGroup; limit: number },
+) {
+  const range = rangeOf(days);
+  const [groups, months] = await Promise.all([
+    sumUsageBy(db, range, [by], limit),
+    sumUsageBy(db, range, ["month"], MAX_GROUPS),
+  ]);
+  return { groups, total: sumUsage(months) };
 }
 
 const COLUMNS = {

@@ -19,7 +19,7 @@ import { sumsOf } from "./usage.ts";
 const DAY_MS = 86_400_000;
 
 /** The most days of a report: more than the history has, unless HISTORY_DAYS is set. */
-const MAX_DAYS = 400;
+export const MAX_DAYS = 400;
 
 /** The most rows of a report: some 3 MB of JSON. */
 export const MAX_GROUPS = 10_000;

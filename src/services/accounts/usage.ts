@@ -53,7 +53,7 @@ export async function getGroups(
   return (await account?.usageBy(selection)) ?? [];
 }
 
-const rangeOf = (days: string[]) => ({ from: days.at(0) ?? "", to: days.at(-1) ?? "" });
+export const rangeOf = (days: string[]) => ({ from: days.at(0) ?? "", to: days.at(-1) ?? "" });
 
 /** Models of the current month that the API lists; all others are one row. */
 const MONTH_MODELS = 50;

@@ -76,6 +76,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/set-up": [page(everybody, "/set-up")],
   "/users": [page(operators, "/users", "/users?show=operators", "/users?q=nobody-is-called-so")],
   "/users/:username": [page(operators, "/users/newcomer")],
+  "/usage": [page(operators, "/usage", "/usage?month=all&by=day")],
   "/audit": [page(operators, "/audit", "/audit?verify=1")],
   "/look-up": [{ to: operators, at: ({ text }) => ["/look-up", `/look-up?id=${text}`] }],
 
@@ -213,6 +214,7 @@ export const NOT_PAGES = [
   "/audit/export",
   "/account/export",
   "/account/usage.csv",
+  "/usage.csv",
   "/fleet/runners/:id/log.txt",
   `${MODEL}/runs`,
   `${RUN}/view`,

@@ -1,10 +1,12 @@
-/** GET /v1/operator/usage: the usage of all accounts, as their objects report it. */
+/** GET /v1/operator/usage and the page of operators: the usage of all accounts, as their objects report it. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { UsageMessage } from "../../../src/protocol/queue.ts";
 import type { DeploymentUsage } from "../../../src/protocol/usage.ts";
 import { giveUp, run } from "../support/accounts.ts";
+import { newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
 import { keepUp } from "../support/objects.ts";
+import { textOf } from "../support/page-text.ts";
 import { deliver, sweep } from "../support/queues.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { NO_COUNTS } from "../support/usage.ts";
@@ -71,6 +73,31 @@ test("an operator gets the usage of all accounts as a CSV file", async () => {
   const text = await csv.text();
   expect(text).toMatch(/^account_id,account,predictions,failed,execution_seconds,.*,cost,currency/);
   expect(text).toContain(`\r\n${user_id},${username},1,0,0,0,0,0,0,2,0,USD\r\n`);
+});
+
+test("the page of operators has the usage of a month by account, and the same as a CSV file", async () => {
+  const { visitor } = await newOperator();
+  const [{ user_id, username }, other] = [await newUser(), await newUser()];
+  const counted = { failed: 1, execution_ms: 5_000, setup_ms: 60_000, input_tokens: 1_234 };
+  const month = "2036-08";
+  await deliver("counts", told(user_id, `${month}-03`, { ...counted, cost: 250_000_000 }));
+  await deliver("counts", told(other.user_id, `${month}-31`, { predictions: 7 }));
+  await deliver("counts", told(other.user_id, "2036-09-01", { predictions: 90 }));
+  const { html } = await visitor.look(`/usage?month=${month}`);
+  expect(textOf(html)).toContain("Predictions 8 Failed 1 Execution time 5.0 s Cost $0.25");
+  expect(textOf(html)).toMatch(
+    new RegExp(
+      `Cost ${username} 1 1 5\\.0 s 1 min 0 s 1,234 \\$0\\.25 ${other.username} 7 0 0 ms 0 ms 0 –`,
+    ),
+  );
+  expect(html).toContain(`<a href="/users/${username}">`);
+  expect(html).toMatch(new RegExp(`<option selected[^>]*>${month}</option>`));
+  const days = textOf((await visitor.look(`/usage?month=${month}&by=day`)).html);
+  expect(days).toMatch(/2036-08-03 1 1 .* 2036-08-31 7 0 /);
+  expect(textOf((await visitor.look("/usage?month=all&by=month")).html)).toMatch(/2036-08 8 1 /);
+  const csv = await visitor.fetch(`/usage.csv?month=${month}&by=day`, {});
+  expect(csv.headers.get("content-disposition")).toContain("auspex-usage-2036-08-01-2036-08-31");
+  expect(await csv.text()).toContain("2036-08-31,7,0,0,0,0,0,0,0,0,USD");
 });
 
 test("usage of a deleted account is deleted from that of the deployment", async () => {

@@ -115,6 +115,8 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
 
   "GET /audit": operators,
   "GET /audit/export": operators,
+  "GET /usage": operators,
+  "GET /usage.csv": operators,
   "GET /users": operators,
   "POST /users/invitations": {
     ...operators,
