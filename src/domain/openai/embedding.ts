@@ -4,14 +4,15 @@ import type { Fields } from "../../lib/fields.ts";
 import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
+import type { Cost } from "../../protocol/money.ts";
 import { chatUsage } from "../../protocol/openai/chat.ts";
-import { TranslationFailed } from "./translation.ts";
+import { costIn, TranslationFailed } from "./translation.ts";
 
 interface EmbeddingList {
   object: "list";
   data: { object: "embedding"; index: number; embedding: Json[] | string }[];
   model: string;
-  usage: { prompt_tokens: number; total_tokens: number };
+  usage: { prompt_tokens: number; total_tokens: number; cost?: number };
 }
 
 /**
@@ -23,7 +24,7 @@ export function embeddingsOf(
   model: string,
   outputs: Json[],
   format: EmbeddingFormat,
-  metrics: Metrics | null,
+  { metrics, cost }: { metrics: Metrics | null; cost?: Cost | null },
 ): EmbeddingList {
   // A single vector as the whole output arrives as a list of numbers.
   const answers = isVector(outputs) ? [outputs] : outputs;
@@ -42,7 +43,7 @@ export function embeddingsOf(
     object: "list",
     data: data.sort((a, b) => a.index - b.index),
     model,
-    usage: usageOf(answers, metrics),
+    usage: { ...usageOf(answers, metrics), ...costIn(cost) },
   };
 }
 

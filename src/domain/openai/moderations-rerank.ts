@@ -5,10 +5,11 @@ import { type Fields, fieldsOf, isFields, listOf } from "../../lib/fields.ts";
 import { withoutNulls } from "../../lib/json.ts";
 import { exactNumber, type Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
+import type { Cost } from "../../protocol/money.ts";
 import { chatUsage } from "../../protocol/openai/chat.ts";
 import { moderation, type Ranking, ranking } from "../../protocol/openai/tasks.ts";
 import { NotSupportedByChat } from "./strict-chat.ts";
-import { NO_COST, TranslationFailed } from "./translation.ts";
+import { costIn, NO_COST, TranslationFailed } from "./translation.ts";
 
 interface RankingOptions {
   id: string;
@@ -21,7 +22,7 @@ interface RankingOptions {
 export function rankingOf(
   { top_n, ...head }: RankingOptions,
   outputs: Json[],
-  metrics: Metrics | null,
+  { metrics, cost }: { metrics: Metrics | null; cost?: Cost | null },
 ): object {
   const [output = null] = outputs;
   const { success, data, error } = ranking.safeParse(output);
@@ -34,7 +35,7 @@ export function rankingOf(
     ...withoutNulls(data),
     ...head,
     results: best.slice(0, top_n ?? undefined).map((one) => withoutNulls(one)),
-    usage: usageOf(data.usage, metrics),
+    usage: { ...usageOf(data.usage, metrics), ...costIn(cost) },
   };
 }
 
@@ -53,10 +54,18 @@ function usageOf(usage: unknown, metrics: Metrics | null) {
 }
 
 /** @throws TranslationFailed */
-export function moderationOf(head: { id: string; model: string }, outputs: Json[]): object {
+export function moderationOf(
+  head: { id: string; model: string },
+  outputs: Json[],
+  cost?: Cost | null,
+): object {
   const [output = null] = outputs;
   const { success, data, error } = moderation.safeParse(output);
-  if (success) return { ...withoutNulls(data), ...head };
+  if (success) {
+    // The convention has no usage here. Its cost is where clients find that of other calls.
+    const usage = { ...fieldsOf(data.usage), ...NO_COST, ...costIn(cost) };
+    return { ...withoutNulls(data), ...head, usage };
+  }
   throw new TranslationFailed(
     `The model's output is not a valid moderation: ${z.prettifyError(error)}. Expected: {"results": [{"flagged": …}]}.`,
   );

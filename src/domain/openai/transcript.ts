@@ -3,14 +3,15 @@ import { numberIn } from "../../lib/exact-json.ts";
 import { type Fields, fieldsOf, isFields, listOf, textOf } from "../../lib/fields.ts";
 import { isObject, withoutNulls } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
+import type { Cost } from "../../protocol/money.ts";
 import {
   type TranscriptFormat,
   type TranscriptSegment,
   transcriptSegment,
 } from "../../protocol/openai/audio.ts";
-import { prediction } from "../../protocol/prediction.ts";
 import {
   costIn,
+  ended,
   type LogEntry,
   type Translation,
   TranslationFailed,
@@ -246,25 +247,34 @@ function verboseSegment({ start, end, text, more }: Segment, id: number, asked: 
 const usageOf = ({ duration }: Transcript): Fields =>
   duration === undefined ? {} : { usage: { type: "duration", seconds: duration } };
 
+/** Returns an answer or an event whose usage, if it has one, says what the service knows that it costs. */
+export function withCost(answer: Fields, cost?: Cost | null): Fields {
+  if (!isFields(answer.usage)) return answer;
+  const { cost: _, cost_details: _details, ...usage } = answer.usage;
+  return { ...answer, usage: { ...usage, ...costIn(cost) } };
+}
+
 const DELTA = "transcript.text.delta";
 const DONE = "transcript.text.done";
 
 export class TranscriptStream implements Translation {
   #text = "";
-  #isDone = false;
+  /** The last event of a server, whose cost is known at the end. */
+  #done: Fields | undefined;
 
   /** @throws TranslationFailed */
   take({ event, data }: LogEntry): Fields[] {
     if (event === "output") return [...valuesIn(data)].flatMap((value) => this.#take(value));
-    return event === "done" && !this.#isDone ? [this.#end(data)] : [];
+    return event === "done" ? [this.#end(data)] : [];
   }
 
   #take(value: Json): Fields[] {
     if (isFields(value) && textOf(value.type).startsWith("transcript.")) {
       this.#text += value.type === DELTA ? textOf(value.delta) : "";
-      this.#isDone ||= value.type === DONE;
-      const { cost: _, cost_details: _details, ...usage } = fieldsOf(value.usage);
-      return [withoutNulls({ ...value, ...(isFields(value.usage) && { usage }) })];
+      const event = withCost(withoutNulls(value));
+      if (value.type !== DONE) return [event];
+      this.#done ??= event;
+      return [];
     }
     const delta = deltaOf(value);
     if (delta === "") return [];
@@ -273,7 +283,8 @@ export class TranscriptStream implements Translation {
   }
 
   #end(data: Json): Fields {
-    const { metrics, cost } = prediction.parse(data);
+    const { metrics, cost } = ended.parse(data);
+    if (this.#done) return withCost(this.#done, cost);
     const { input_tokens: input, output_tokens: output } = metrics ?? {};
     const usage = input !== undefined &&
       output !== undefined && {

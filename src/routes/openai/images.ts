@@ -126,9 +126,9 @@ imageRoutes.openapi(edit, async (c) => {
 });
 
 /** Returns the request without what the model reads, which may be megabytes: the call waits for minutes. */
-function askedIn(request: ImageRequest): AskedImages & Pick<ImageRequest, "stream"> {
-  const { stream, size, quality, background, output_format, response_format } = request;
-  return { stream, size, quality, background, output_format, response_format };
+function askedIn(request: ImageRequest): AskedImages & Pick<ImageRequest, "stream" | "n"> {
+  const { stream, n, size, quality, background, output_format, response_format } = request;
+  return { stream, n, size, quality, background, output_format, response_format };
 }
 
 async function answered(

@@ -112,5 +112,5 @@ export function embeddingList(
   const failure = failureOf(prediction, timeLimit(services, "plain"));
   if (failure) throw failure;
   const format = encoding_format ?? "float";
-  return translateOrFail(() => embeddingsOf(model, outputs, format, prediction.metrics));
+  return translateOrFail(() => embeddingsOf(model, outputs, format, prediction));
 }

@@ -14,11 +14,13 @@ import {
   traitsOf,
   usageOf,
 } from "../../domain/openai/image-answer.ts";
-import { TranslationFailed } from "../../domain/openai/translation.ts";
+import { costIn, TranslationFailed } from "../../domain/openai/translation.ts";
 import { exactText } from "../../lib/exact-json.ts";
 import type { Json } from "../../protocol/common.ts";
+import type { Cost } from "../../protocol/money.ts";
 import {
   type AskedImages,
+  type ImageRequest,
   type ServerUsage,
   serverImageEvent,
   serverImages,
@@ -29,12 +31,12 @@ import type { Services } from "../services.ts";
 import { type BegunCall, readerOf, timeLimit, unixSeconds } from "./calls.ts";
 import { brokenStream, failureOf } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
-import { findPicture, pictureJson, pieceBytes } from "./images.ts";
+import { type FoundPicture, findPicture, pictureJson, pieceBytes } from "./images.ts";
 import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 export interface ImageStreamOptions {
-  request: AskedImages;
+  request: AskedImages & Pick<ImageRequest, "n">;
   /** `image_generation` or `image_edit`. */
   event: string;
   /** Whether the model's outputs are events of the convention already, or an answer. */
@@ -66,6 +68,16 @@ interface PictureEvent extends Traits {
   usage?: ServerUsage | undefined;
 }
 
+/** An event without its usage. */
+interface CompleteEvent {
+  type: string;
+  found: FoundPicture;
+  members: object;
+  usage: ServerUsage;
+}
+
+const encoder = new TextEncoder();
+
 class ImageWriter implements Writer {
   readonly #services: Services;
   readonly #begun: BegunCall;
@@ -73,6 +85,8 @@ class ImageWriter implements Writer {
   readonly #seconds: number;
   #completed = 0;
   #pictures = 0;
+  /** The last picture that was asked for, which waits for the cost: that is known at the end. */
+  #held: CompleteEvent | undefined;
 
   constructor(services: Services, begun: BegunCall, options: ImageStreamOptions, seconds: number) {
     this.#services = services;
@@ -84,10 +98,33 @@ class ImageWriter implements Writer {
   write({ event, data }: NumberedEntry): string | AsyncIterable<Uint8Array> {
     if (event === "output") return this.#events(data);
     if (event !== "done") return "";
-    const failure = failureOf(predictionShape.parse(data), this.#seconds);
+    return this.#end(data);
+  }
+
+  async *#end(data: Json): AsyncGenerator<Uint8Array, void, void> {
+    const prediction = predictionShape.parse(data);
+    yield* this.#release(prediction.cost);
+    const failure = failureOf(prediction, this.#seconds);
     if (failure) throw failure;
     if (this.#completed === 0) throw new TranslationFailed("The model returned no image.");
-    return "";
+  }
+
+  async *#release(cost?: Cost | null): AsyncGenerator<Uint8Array, void, void> {
+    const held = this.#held;
+    if (!held) return;
+    this.#held = undefined;
+    const { type, found, members, usage } = held;
+    yield* this.#bytes(type, found, { ...members, usage: { ...usage, ...costIn(cost) } });
+  }
+
+  async *#bytes(
+    type: string,
+    found: FoundPicture,
+    members: object,
+  ): AsyncGenerator<Uint8Array, void, void> {
+    yield encoder.encode(`event: ${type}\ndata: `);
+    yield* pieceBytes(this.#services, pictureJson(found, "b64_json", members));
+    yield encoder.encode("\n\n");
   }
 
   fail(error: unknown): string {
@@ -96,8 +133,9 @@ class ImageWriter implements Writer {
   }
 
   async *#events(output: Json): AsyncGenerator<Uint8Array, void, void> {
-    const encoder = new TextEncoder();
+    const { request } = this.#options;
     for (const { picture, partial, usage, ...traits } of this.#pictureEvents(output)) {
+      yield* this.#release();
       this.#pictures += 1;
       if (this.#pictures > MAX_PICTURES) throw new TranslationFailed(TOO_MANY_PICTURES);
       const found = await findPicture(this.#services, this.#begun.id, picture);
@@ -107,14 +145,15 @@ class ImageWriter implements Writer {
       const members = {
         type,
         created_at: unixSeconds(this.#begun.created_at),
-        ...eventTraits(traitsOf(this.#options.request, traits, found.mime_type)),
-        ...(isPartial
-          ? { partial_image_index: partial }
-          : { usage: usage ? usageOf(usage) : NO_USAGE }),
+        ...eventTraits(traitsOf(request, traits, found.mime_type)),
+        ...(isPartial && { partial_image_index: partial }),
       };
-      yield encoder.encode(`event: ${type}\ndata: `);
-      yield* pieceBytes(this.#services, pictureJson(found, "b64_json", members));
-      yield encoder.encode("\n\n");
+      if (isPartial) {
+        yield* this.#bytes(type, found, members);
+        continue;
+      }
+      this.#held = { type, found, members, usage: usage ? usageOf(usage) : NO_USAGE };
+      if (this.#completed < (request.n ?? 1)) yield* this.#release();
     }
   }
 

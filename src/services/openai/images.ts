@@ -9,12 +9,13 @@ import {
   usageOf,
 } from "../../domain/openai/image-answer.ts";
 import { type GivenImages, imageInput } from "../../domain/openai/image-input.ts";
-import { TranslationFailed } from "../../domain/openai/translation.ts";
+import { costIn, TranslationFailed } from "../../domain/openai/translation.ts";
 import { invalidParameter } from "../../errors/openai.ts";
 import { objectPieces } from "../../lib/json-splice.ts";
 import type { Json } from "../../protocol/common.ts";
 import { oneFile } from "../../protocol/file.ts";
 import type { AskedImages, ImageEditRequest, ImageRequest } from "../../protocol/openai/image.ts";
+import type { Prediction } from "../../protocol/prediction.ts";
 import { factsOf, fileKey, getFile, headFile } from "../../storage/files/files.ts";
 import type { Caller } from "../access/access.ts";
 import type { ResolvedVersion } from "../predictions/version-resolution.ts";
@@ -104,8 +105,7 @@ export async function imagesAnswer(
   if (failure) throw failure;
   try {
     const made = isServer(target) ? serverPictures(outputs) : cogPictures(outputs);
-    const created = unixSeconds(prediction.created_at);
-    const pieces = await answerPieces(services, request, prediction.id, created, made);
+    const pieces = await answerPieces(services, request, prediction, made);
     return streamOf(pieceBytes(services, pieces));
   } catch (error) {
     throw asOpenAiProblem(error);
@@ -115,16 +115,15 @@ export async function imagesAnswer(
 async function answerPieces(
   services: Services,
   request: AskedImages,
-  id: string,
-  created: number,
+  { id, created_at, cost }: Prediction,
   made: MadePictures,
 ): Promise<PicturePiece[]> {
   const found = await Promise.all(made.pictures.map((one) => findPicture(services, id, one)));
   const format = formatOf(request);
   const members = {
-    created,
+    created: unixSeconds(created_at),
     ...traitsOf(request, made, found[0]?.mime_type),
-    ...(made.usage && { usage: usageOf(made.usage) }),
+    ...(made.usage && { usage: { ...usageOf(made.usage), ...costIn(cost) } }),
   };
   const data = found.flatMap((one, n) => [n === 0 ? "[" : ",", ...pictureJson(one, format)]);
   return [...objectPieces<Base64>(members, { data: [...data, "]"] })];
@@ -160,7 +159,7 @@ function keyIn(url: string, predictionId: string): string | undefined {
 }
 
 /** A picture whose file exists. */
-interface FoundPicture extends Picture {
+export interface FoundPicture extends Picture {
   key: string | undefined;
   mime_type: string | undefined;
 }

@@ -9,7 +9,7 @@ import { failureOf, translateOrFail } from "./failure.ts";
 export function moderation(services: Services, ended: EndedCall): object {
   const { prediction, request, outputs } = succeeded(services, ended);
   const head = { id: moderationIdOf(prediction.id), model: request.model };
-  return translateOrFail(() => moderationOf(head, outputs));
+  return translateOrFail(() => moderationOf(head, outputs, prediction.cost));
 }
 
 export function ranking(
@@ -19,7 +19,7 @@ export function ranking(
 ): object {
   const { prediction, request, outputs } = succeeded(services, ended);
   const head = { id: rankingIdOf(prediction.id), model: request.model, top_n };
-  return translateOrFail(() => rankingOf(head, outputs, prediction.metrics));
+  return translateOrFail(() => rankingOf(head, outputs, prediction));
 }
 
 function succeeded(services: Services, ended: EndedCall): EndedCall {

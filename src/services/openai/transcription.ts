@@ -7,6 +7,7 @@ import {
   TIMED_FORMATS,
   TranscriptStream,
   transcriptOf,
+  withCost,
 } from "../../domain/openai/transcript.ts";
 import type { HearingCall } from "../../domain/openai/transcription-input.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
@@ -80,7 +81,8 @@ export function transcription(
   const isServer = version.configuration.interface === "vendora";
   const write = () =>
     isServer ? passedOn(outputs[0], transcript, asked) : formatted(transcript(), asked);
-  return translateOrFail(() => orUnfit(write));
+  const answer = translateOrFail(() => orUnfit(write));
+  return typeof answer === "string" ? answer : withCost(answer, prediction.cost);
 }
 
 /**

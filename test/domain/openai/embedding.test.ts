@@ -20,14 +20,14 @@ const base64Of = (floats: number[]) =>
   Buffer.from(new Float32Array(floats).buffer).toString("base64");
 
 function floats(outputs: Json[], metrics: Metrics | null = null) {
-  const list = embeddingsOf(MODEL, outputs, "float", metrics);
+  const list = embeddingsOf(MODEL, outputs, "float", { metrics });
   expectEmbeddings(list);
   return list;
 }
 
 /** Returns the list with its base64 decoded, as the published description has it. */
 function decoded(outputs: Json[]) {
-  const { data, ...list } = embeddingsOf(MODEL, outputs, "base64", null);
+  const { data, ...list } = embeddingsOf(MODEL, outputs, "base64", { metrics: null });
   const all = {
     ...list,
     data: data.map((one) => ({ ...one, embedding: floatsIn(one.embedding) })),
@@ -113,8 +113,10 @@ test.each<[Json[], RegExp]>([
   ],
 ])("an output that is no embedding is refused with a message: %j", (outputs, message) => {
   for (const format of ["float", "base64"] as const) {
-    expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(TranslationFailed);
-    expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(message);
+    expect(() => embeddingsOf(MODEL, outputs, format, { metrics: null })).toThrow(
+      TranslationFailed,
+    );
+    expect(() => embeddingsOf(MODEL, outputs, format, { metrics: null })).toThrow(message);
   }
 });
 
@@ -126,11 +128,18 @@ test("base64 holds each number as a float32, however many there are", () => {
   fc.assert(
     fc.property(vector, fc.integer({ min: 1, max: 700 }), (some, times) => {
       const long = Array.from({ length: times }, () => some).flat();
-      const { data } = embeddingsOf(MODEL, [long], "base64", null);
+      const { data } = embeddingsOf(MODEL, [long], "base64", { metrics: null });
       expect(floatsIn(data[0]?.embedding)).toEqual(long.map(Math.fround));
-      const back = embeddingsOf(MODEL, [{ data: data }], "float", null);
+      const back = embeddingsOf(MODEL, [{ data: data }], "float", { metrics: null });
       expect(back.data[0]?.embedding).toEqual(long.map(Math.fround));
     }),
     { numRuns: 50 },
   );
+});
+
+test("embeddings have their cost in their usage, and not the container's", () => {
+  const output = { embeddings: [[0.5]], usage: { prompt_tokens: 2, cost: 3 } };
+  const cost = { amount: "0.5", currency: "USD", parts: [] };
+  const { usage } = embeddingsOf(MODEL, [output], "float", { metrics: null, cost });
+  expect(usage).toEqual({ prompt_tokens: 2, total_tokens: 2, cost: 0.5 });
 });

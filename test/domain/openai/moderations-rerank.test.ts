@@ -9,6 +9,7 @@ import {
 import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
+const COST = { amount: "0.5", currency: "USD", parts: [] };
 const HEAD = { id: "rerank-1", model: "ada/reranker" };
 const rank = (index: number, relevance_score: number) => ({ index, relevance_score });
 
@@ -23,19 +24,19 @@ describe("a ranking", () => {
       results: told,
       usage: { total_tokens: 7 },
     };
-    expect(rankingOf(HEAD, [output], null)).toEqual({
+    expect(rankingOf(HEAD, [output], { metrics: null })).toEqual({
       ...HEAD,
       results: [results[1], results[0], results[2]],
       usage: { prompt_tokens: 7, total_tokens: 7 },
     });
-    expect(rankingOf({ ...HEAD, top_n: 1 }, [output], null)).toMatchObject({
+    expect(rankingOf({ ...HEAD, top_n: 1 }, [output], { metrics: null })).toMatchObject({
       results: [results[1]],
     });
   });
 
   test("a ranking of a server that counts nothing has the prediction's usage", () => {
     const metrics = { input_tokens: 5, output_tokens: 0 };
-    expect(rankingOf(HEAD, [{ results: [] }], metrics)).toMatchObject({
+    expect(rankingOf(HEAD, [{ results: [] }], { metrics })).toMatchObject({
       usage: { prompt_tokens: 5, total_tokens: 5 },
     });
   });
@@ -43,7 +44,7 @@ describe("a ranking", () => {
   test.each([["text"], [{ results: [{ index: 0 }] }], [[rank(0, 1)]], [null]])(
     "the output %j is no ranking",
     (output) => {
-      expect(() => rankingOf(HEAD, [output], null)).toThrow(TranslationFailed);
+      expect(() => rankingOf(HEAD, [output], { metrics: null })).toThrow(TranslationFailed);
     },
   );
 });
@@ -78,6 +79,13 @@ describe("TEI", () => {
   });
 });
 
+test("a ranking has its cost in its usage, and not the container's", () => {
+  const output = { results: [], usage: { prompt_tokens: 2, cost: 3 } };
+  expect(rankingOf(HEAD, [output], { metrics: null, cost: COST })).toMatchObject({
+    usage: { prompt_tokens: 2, total_tokens: 2, cost: 0.5 },
+  });
+});
+
 describe("a moderation", () => {
   test("a moderation is the container's, under our name", () => {
     const results = [
@@ -85,7 +93,14 @@ describe("a moderation", () => {
     ];
     expect(
       moderationOf({ id: "modr-1", model: "ada/guard" }, [{ id: "theirs", usage: null, results }]),
-    ).toEqual({ id: "modr-1", model: "ada/guard", results });
+    ).toEqual({ id: "modr-1", model: "ada/guard", results, usage: {} });
+  });
+
+  test("a moderation has its cost in a usage, and not the container's", () => {
+    const output = { results: [{ flagged: false }], usage: { prompt_tokens: 2, cost: 3 } };
+    expect(moderationOf(HEAD, [output], COST)).toMatchObject({
+      usage: { prompt_tokens: 2, cost: 0.5 },
+    });
   });
 
   test.each([["safe"], [{ results: [] }], [{}]])("the output %j is no moderation", (output) => {

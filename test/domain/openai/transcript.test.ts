@@ -6,6 +6,7 @@ import {
   passedOn,
   TranscriptStream,
   transcriptOf,
+  withCost,
 } from "../../../src/domain/openai/transcript.ts";
 import { type HearingCall, hearingInput } from "../../../src/domain/openai/transcription-input.ts";
 import { TranslationFailed } from "../../../src/domain/openai/translation.ts";
@@ -203,15 +204,6 @@ describe("what a server has answered", () => {
   });
 });
 
-const DONE = {
-  event: "done",
-  data: {
-    id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
-    url: "https://auspex.test/v1/predictions/1",
-    model: "demo/it",
-  },
-};
-
 describe("a stream", () => {
   const eventsOf = (...outputs: Json[]) => {
     const stream = new TranscriptStream();
@@ -225,7 +217,7 @@ describe("a stream", () => {
     [
       "events of a server",
       [delta("Down"), { type: "transcript.text.done", text: "Down" }],
-      [delta("Down"), { type: "transcript.text.done", text: "Down" }],
+      [delta("Down")],
     ],
     [
       "chunks of vLLM",
@@ -239,9 +231,23 @@ describe("a stream", () => {
     expect(eventsOf(...outputs)).toEqual(expected);
   });
 
-  test("a transcript stream ends once", () => {
+  test("a server's last event comes once, at the end, with the cost in place of the server's", () => {
     const stream = new TranscriptStream();
-    stream.take({ event: "output", data: { type: "transcript.text.done", text: "" } });
-    expect(stream.take(DONE)).toEqual([]);
+    const last = { type: "transcript.text.done", text: "" };
+    const usage = { type: "duration", seconds: 2 };
+    const data = { ...last, usage: { ...usage, cost: 3, cost_details: {} } };
+    expect(stream.take({ event: "output", data })).toEqual([]);
+    const cost = { amount: "0.5", currency: "USD", parts: [] };
+    const done = { event: "done", data: { status: "succeeded", cost } };
+    expect(stream.take(done)).toEqual([{ ...last, usage: { ...usage, cost: 0.5 } }]);
+  });
+
+  test("a whole transcript has its cost only in a usage", () => {
+    const cost = { amount: "0.5", currency: "USD", parts: [] };
+    expect(withCost({ text: "a" }, cost)).toEqual({ text: "a" });
+    expect(withCost({ text: "a", usage: { seconds: 2, cost: 3 } }, cost)).toEqual({
+      text: "a",
+      usage: { seconds: 2, cost: 0.5 },
+    });
   });
 });

@@ -1,10 +1,10 @@
 /** The cost of calls: a header of whole answers, and a part of the usage that no container can change. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { usageOf } from "../../../src/domain/openai/image-answer.ts";
-import { TranscriptStream } from "../../../src/domain/openai/transcript.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import { ask, eventsOf } from "../support/anthropic.ts";
+import { EventReader } from "../support/events.ts";
+import { storeFile } from "../support/files.ts";
 import { chat, chunk, completion, dataOf, failed, newOpenAi } from "../support/openai.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { operator } from "../support/world.ts";
@@ -34,6 +34,8 @@ async function answer(...values: Json[]): Promise<void> {
 }
 
 const WHOLE = { ...Object(completion("on")), usage };
+const TOKENS = { input_tokens: 1, output_tokens: 2 };
+const PICTURE = { url: "https://images.invalid/1.png" };
 const CHUNKS = [chunk({ role: "assistant", content: "on" }, "stop"), { choices: [], usage }];
 
 const headerOf = ({ headers }: Response) => headers.get("x-auspex-cost");
@@ -50,26 +52,32 @@ describe("a call that waits for its end", () => {
     expect(await response.json()).toMatchObject({ usage: { cost: COST } });
   });
 
-  test("embeddings have their cost in a header", async () => {
-    const asked = client.post("/v1/vendora/embeddings", { model, input: "one" });
-    const [response] = await Promise.all([asked, answer([[0.5, -0.25]])]);
+  test.each<[string, string, object, Json]>([
+    ["embeddings", "embeddings", { input: "one" }, { embeddings: [[0.5, -0.25]], usage }],
+    ["a moderation", "moderations", { input: "one" }, { results: [{ flagged: false }], usage }],
+    [
+      "a ranking",
+      "rerank",
+      { query: "tea", documents: ["a"] },
+      { results: [{ index: 0, relevance_score: 0.5 }], usage },
+    ],
+    [
+      "pictures",
+      "images/generations",
+      { prompt: "Hills" },
+      { data: [PICTURE], usage: { ...TOKENS, cost: 0 } },
+    ],
+    [
+      "a transcript",
+      "audio/transcriptions",
+      { file: "https://example.com/a.wav" },
+      { text: "on", usage: { type: "duration", seconds: 2, cost: 0 } },
+    ],
+  ])("%s has its cost in a header and in its usage", async (_, path, body, output) => {
+    const asked = client.post(`/v1/vendora/${path}`, { model, ...body });
+    const [response] = await Promise.all([asked, answer(output)]);
     expect(headerOf(response)).toBe("0.00025");
-  });
-
-  test("a ranking has its cost in a header, and not its container's", async () => {
-    const asked = client.post("/v1/vendora/rerank", { model, query: "tea", documents: ["a"] });
-    const ranked = { results: [{ index: 0, relevance_score: 0.5 }], usage };
-    const [response] = await Promise.all([asked, answer(ranked)]);
-    expect(headerOf(response)).toBe("0.00025");
-    expect(await response.json()).not.toHaveProperty("usage.cost");
-  });
-
-  test("neither pictures nor transcripts pass the cost of their container on", () => {
-    const counted = { input_tokens: 1, output_tokens: 2, cost: 3, cost_details: {} };
-    expect(usageOf(counted)).toMatchObject({ cost: undefined, cost_details: undefined });
-    const data = { type: "transcript.text.done", text: "on", usage: counted };
-    const [event] = new TranscriptStream().take({ event: "output", data });
-    expect(JSON.stringify(event)).not.toContain("cost");
+    expect(await response.json()).toMatchObject({ usage: { cost: COST } });
   });
 
   test("a call that the model fails has the cost of its time in a header", async () => {
@@ -114,6 +122,28 @@ describe("a stream", () => {
     expect(await client.ok("GET", `/v1/vendora/responses/${id}`)).toMatchObject({
       usage: { cost: COST },
     });
+  });
+
+  test("the last of the pictures that were asked for has the cost, and the others come at once", async () => {
+    const asked = { model, prompt: "Hills", n: 2, stream: true };
+    const asking = client.post("/v1/vendora/images/generations", asked);
+    const { job, channel } = await fleet.work();
+    const url = await storeFile(fleet, job, "1");
+    const data = { type: "image_generation.completed", url, usage: { ...TOKENS, cost: 3 } };
+    await channel.report([{ event: "output", data }]);
+    const response = await asking;
+    const reader = new EventReader(response.body);
+    const first = await reader.next();
+    expect(first).toMatchObject({ data: { usage: TOKENS } });
+    expect(first).not.toHaveProperty("data.usage.cost");
+    advance(0.5);
+    const partial = { type: "image_generation.partial_image", url };
+    const events = [partial, data].map((data) => ({ event: "output" as const, data }));
+    await channel.report(events, { status: "succeeded", output: "items", ...BILLABLE });
+    expect(await reader.rest()).toMatchObject([
+      { event: "image_generation.partial_image" },
+      { data: { usage: { ...TOKENS, cost: COST } } },
+    ]);
   });
 
   test("a message has its cost in the usage of its last delta", async () => {
