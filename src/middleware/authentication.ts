@@ -365,7 +365,9 @@ function allScopes(scopes: Scope[]) {
 const forbidden = (caller: Caller, what: string) =>
   new ProblemError(
     "forbidden",
-    `This requires a token with ${what}. Create one ${tokensPage(caller)}.`,
+    caller.client_id === undefined
+      ? `This requires a token with ${what}. Create one ${tokensPage(caller)}.`
+      : "A client token cannot do this. Your server can, with an access token.",
   );
 
 /**

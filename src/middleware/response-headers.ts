@@ -64,7 +64,8 @@ export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
   else await next();
   const { headers } = withOwnHeaders(c, "x-request-id", c.get("requestId"));
   for (const [name, value] of headersOf(c)) headers.set(name, value);
-  if (c.res.status === 429 && !headers.has("retry-after"))
+  const isRetried = headers.get("x-should-retry") !== "false";
+  if (c.res.status === 429 && isRetried && !headers.has("retry-after"))
     headers.set("retry-after", RETRY_SECONDS);
   if (isNotStored(c.res)) headers.set("cache-control", "no-store");
 });

@@ -17,7 +17,13 @@ export function requireWithinLimits(c: Context<AppEnv>, caller: Caller): void {
     origin: c.req.header("origin"),
     address: c.req.header("cf-connecting-ip"),
   });
-  if (outside) throw new ProblemError("forbidden", refusal(caller, outside));
+  if (!outside) return;
+  throw new ProblemError(
+    "forbidden",
+    caller.client_id === undefined
+      ? refusal(caller, outside)
+      : `This client token ${outside}. Your server names the web pages of a client token when it issues one, and calls all other endpoints itself.`,
+  );
 }
 
 /**

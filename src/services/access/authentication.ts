@@ -106,6 +106,11 @@ export async function authenticate(
   maxAgeMs?: number,
 ): Promise<Caller> {
   if (isSignedToken(token, "ausc")) return authenticateClient(services, token, maxAgeMs);
+  if (isSignedToken(token, "ause")) {
+    throw unauthenticated(
+      "A stream token only reads the events of its prediction, at its URL. Use an access token for everything else.",
+    );
+  }
   const row = await accessTokens.get({ services, check }, token, maxAgeMs);
   if (!row || !isUnexpired(row)) {
     throw unauthenticated(

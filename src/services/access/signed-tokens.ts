@@ -75,9 +75,13 @@ async function issuerOf(
 ): Promise<Caller> {
   const found = await findIssuer(db, claims.issuer, maxAgeMs);
   if (!found) throw ended(kind);
-  const { token_id, name, user_id, maker, role, scopes, models, priority, limits } = found;
+  const { token_id, name, user_id, maker, maker_name, role } = found;
+  const { scopes, models, priority, limits } = found;
   rememberAccountObject(user_id, found.account_object);
-  return { token_id, token_name: name, user_id, maker, role, scopes, models, priority, limits };
+  return {
+    ...{ token_id, token_name: name, user_id, maker, maker_name, role },
+    ...{ scopes, models, priority, limits },
+  };
 }
 
 const ended = (kind: string) =>

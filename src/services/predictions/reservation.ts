@@ -106,10 +106,19 @@ export function refusedProblem(
       "A budget of the account that issued this client token does not allow this prediction.",
     );
   const amount = (value: number) => `${amountText(value)} ${currency}`;
+  const reserved =
+    budget.reserved > 0
+      ? ` (${amount(budget.reserved)} is reserved for runs that have not ended)`
+      : "";
+  // No end of another run and no new window admits it.
+  const excess =
+    budget.most > 0 && needed > budget.most
+      ? ", which is more than the whole budget: see /docs/costs#what-is-reserved"
+      : "";
   const detail =
     budget.unit === "runs"
       ? `This client token allows ${budget.most} predictions, and all are used. Request another token.`
-      : `The budget of ${whoseOf(budget)} does not allow this prediction: ${amount(leftOf(budget))} of ${amount(budget.most)} ${PER[budget.window]} is left, and it may cost up to ${amount(needed)}. ${resets_at === null ? "The budget does not reset." : `It resets at ${new Date(resets_at).toISOString()}.`} ${client_id === "" ? `${WHO[budget.level]} can raise it.` : "Request another token."}`;
+      : `The budget of ${whoseOf(budget)} does not allow this prediction: ${amount(leftOf(budget))} of ${amount(budget.most)} ${PER[budget.window]} is left${reserved}, and it may cost up to ${amount(needed)}${excess}. ${resets_at === null ? "The budget does not reset." : `It resets at ${new Date(resets_at).toISOString()}.`} ${client_id === "" ? `${WHO[budget.level]} can raise it.` : "Request another token."}`;
   return new ProblemError("budget_exhausted", detail);
 }
 

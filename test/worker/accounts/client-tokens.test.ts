@@ -10,6 +10,7 @@ import { Client } from "../support/client.ts";
 import { EventReader } from "../support/events.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { holdTimers } from "../support/hold-timers.ts";
+import { newOrganization } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newClient, newUser, newWorld, operator } from "../support/world.ts";
 
@@ -76,6 +77,14 @@ describe("what a client token can do", () => {
     expect(items).toMatchObject([{ id }]);
     expect(await statusOf(at.server, `/v1/predictions/${id}`)).toBe(200);
   });
+
+  test("its predictions name the member whose token issued it", async () => {
+    const { model, join, client: owner } = await newOrganization();
+    const ada = await join("developer");
+    const page = new Page((await issue(ada.client, { models: [model] })).token);
+    const { id } = (await page.create({ model, input: {} })).body;
+    expect((await owner.get(id)).created_by).toBe(ada.username);
+  });
 });
 
 describe("what a client token cannot do", () => {
@@ -98,7 +107,10 @@ describe("what a client token cannot do", () => {
       expect((await page.fetch(`/v1/predictions/${id}`, { method: "DELETE" })).status).toBe(404);
       await server.json("GET", `/v1/predictions/${id}`);
     }
-    expect(await statusOf(page, "/v1/predictions")).toBe(403);
+    expect(await page.json("GET", "/v1/predictions")).toMatchObject({
+      status: 403,
+      body: { detail: "A client token cannot do this. Your server can, with an access token." },
+    });
   });
 
   test("a key of another token returns no prediction of it", async () => {

@@ -87,7 +87,7 @@ test("an empty budget refuses with 402 and says what is left, but a known key an
   expect(await refused.json()).toMatchObject({
     type: "urn:auspex:budget_exhausted",
     detail:
-      "The budget of this account does not allow this prediction: 5 USD of 15 USD in total is left, and it may cost up to 10 USD. The budget does not reset. An owner or admin of the account can raise it.",
+      "The budget of this account does not allow this prediction: 5 USD of 15 USD in total is left (10 USD is reserved for runs that have not ended), and it may cost up to 10 USD. The budget does not reset. An owner or admin of the account can raise it.",
   });
   const again = await world.client.create(body, { "idempotency-key": "k" });
   expect(again.body.id).toBe(first.body.id);
@@ -113,7 +113,13 @@ test("OpenAI's clients get insufficient_quota and are told not to retry, Anthrop
   const body = { model: world.model, max_tokens: 5, messages: [{ role: "user", content: "hi" }] };
   const chat = await world.client.post("/openai/v1/chat/completions", body);
   expect([chat.status, chat.headers.get("x-should-retry")]).toEqual([429, "false"]);
-  expect(await chat.json()).toMatchObject({ error: { code: "insufficient_quota" } });
+  expect(chat.headers.get("retry-after")).toBeNull();
+  expect(await chat.json()).toMatchObject({
+    error: {
+      code: "insufficient_quota",
+      message: expect.stringContaining("which is more than the whole budget"),
+    },
+  });
   const message = await world.client.post("/anthropic/v1/messages", body);
   expect([message.status, message.headers.get("x-should-retry")]).toEqual([402, "false"]);
   expect(await message.json()).toMatchObject({ error: { type: "billing_error" } });

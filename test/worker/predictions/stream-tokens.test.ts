@@ -59,6 +59,8 @@ test("a stream token reads nothing else", async () => {
     const inUrl = await statusOf(anybody, `${path}?token=${token}`);
     expect([path, [401, 404, 422].includes(inUrl)]).toEqual([path, true]);
   }
+  const { body } = await holder.json("GET", `/v1/predictions/${id}`);
+  expect(body).toMatchObject({ detail: expect.stringMatching("Use an access token") });
   expect(await statusOf(holder, `/v1/predictions/${other}/stream`)).toBe(403);
   expect((await holder.post(`/v1/predictions/${id}/cancel`, {})).status).toBe(401);
   expect((await holder.post(`/v1/predictions/${id}/stream_tokens`, {})).status).toBe(401);
