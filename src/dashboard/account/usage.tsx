@@ -96,7 +96,8 @@ export const UsagePage = ({
             {operator ? <a href="/fleet/hardware">Fleet → Hardware</a> : "Fleet → Hardware"}.
           </p>
         )}
-        <Chart report={report} />
+        {isPriced(report.total) && <Chart report={report} of="cost" />}
+        <Chart report={report} of="predictions" />
         <ByModel report={report} />
         <ByGroup table={table} period={period} total={report.total} hasMembers={hasMembers} />
         <ByDay report={report} />

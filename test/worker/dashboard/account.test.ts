@@ -214,7 +214,9 @@ describe("usage", () => {
     await count(id, daysAgo(2), "ada/story", 1_200);
     await count(id, daysAgo(40), "ada/story", 7);
     const { html } = await visitor.look("/account/usage");
-    expect(html).toMatch(/<svg[^>]* role="img"[^>]*aria-labelledby="chart-title chart-text"/);
+    expect(html).toMatch(
+      /<svg[^>]* role="img"[^>]*aria-labelledby="predictions-title predictions-text"/,
+    );
     expect(html).toContain("1,208 predictions from");
     expect(html).toContain(`<title>${daysAgo(0)}: 3 ada/story, 5 ada/&lt;hello&gt;</title>`);
     expect(html.match(/<rect fill="var\(--series-\d\)" x/g)).toHaveLength(3);
@@ -226,6 +228,7 @@ describe("usage", () => {
     expect(cells(daysAgo(2))).toEqual(["1,200", "0", "1,200", "0"]);
     expect(html).not.toMatch(/ style="/);
     expect(textOf(html)).toContain(NO_PRICES);
+    expect(textOf(html)).not.toContain("Cost by day");
     expect(html).not.toContain('href="/fleet/hardware"');
     const quarter = await visitor.look("/account/usage?days=90");
     expect(quarter.html).toContain("1,215 predictions from");
@@ -272,6 +275,11 @@ describe("usage", () => {
     await count(id, daysAgo(40), "ada/story", 9);
     const { html } = await visitor.look("/account/usage");
     expect(textOf(html)).not.toContain(NO_PRICES);
+    expect(textOf(html)).toMatch(
+      /Cost by day \$4\.00 \$2\.00 \$0\.00 .* Predictions by day 6 3 0 /,
+    );
+    expect(html).toContain(`<title>${daysAgo(1)}: $0.30 ada/story</title>`);
+    expect(textOf(html)).toContain("$2.80 from");
     const rows = [...html.matchAll(/<bdi>(.*?)<\/bdi>.*?<\/th>(.*?)<\/tr>/g)].map(
       ([, name, cells = ""]) => [
         name,
