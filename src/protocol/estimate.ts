@@ -23,7 +23,7 @@ export const estimate = z
     }),
     basis: z.enum(["own_runs", "all_runs", "none"]).meta({
       description:
-        "`own_runs`: your account's last runs of this version that succeeded, 50 at most. `all_runs`: the mean of recent runs of all accounts, if your own are fewer than 5. `none`: nothing is known yet",
+        "`own_runs`: the last runs of this version in your account that succeeded and that you may read, 50 at most. `all_runs`: the mean of recent runs of all accounts, if your own are fewer than 5. `none`: nothing is known yet",
       example: "own_runs",
     }),
     runs: z.int().meta({ description: "The number of your own runs", example: 50 }),

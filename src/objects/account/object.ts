@@ -43,6 +43,7 @@ import { Ledger } from "./ledger.ts";
 import {
   findPrediction,
   listPredictions,
+  type RunsOfVersion,
   selectOldest,
   selectRuns,
   selectSucceeded,
@@ -216,8 +217,8 @@ export class AccountObject extends DurableObject<Bindings> {
   }
 
   /** The account's last runs of a version that have succeeded, newest first. */
-  succeededRuns(modelId: string, versionNumber: number, limit: number): PastRun[] {
-    return selectSucceeded(this.#db, modelId, versionNumber, limit).all();
+  succeededRuns(version: RunsOfVersion, limit: number): PastRun[] {
+    return selectSucceeded(this.#db, version, limit).all();
   }
 
   /**

@@ -205,18 +205,24 @@ export const selectRuns = (db: AccountDatabase, modelId: string, limit: number) 
 /** The runs of a model among which those of one version are looked for. */
 const SEARCHED_RUNS = 1_000;
 
+export interface RunsOfVersion {
+  model_id: string;
+  version_number: number;
+  /** Only what this maker has made. Undefined: any maker. */
+  maker: string | undefined;
+}
+
 /** Selects the account's last runs of a version that have succeeded, newest first. */
 export const selectSucceeded = (
   db: AccountDatabase,
-  modelId: string,
-  versionNumber: number,
+  { model_id, version_number: number, maker: by }: RunsOfVersion,
   limit: number,
 ) => {
-  const { id, version_number, status, execution_time, cost_parts, metrics } = predictions;
+  const { id, version_number, maker, status, execution_time, cost_parts, metrics } = predictions;
   const last = db
-    .select({ version_number, status, execution_time, cost_parts, metrics })
+    .select({ version_number, maker, status, execution_time, cost_parts, metrics })
     .from(predictions)
-    .where(ofModel(modelId))
+    .where(ofModel(model_id))
     .orderBy(desc(id))
     .limit(SEARCHED_RUNS)
     .as("last");
@@ -227,7 +233,13 @@ export const selectSucceeded = (
       metrics: last.metrics,
     })
     .from(last)
-    .where(and(eq(last.version_number, versionNumber), eq(last.status, "succeeded")))
+    .where(
+      and(
+        eq(last.version_number, number),
+        eq(last.status, "succeeded"),
+        by === undefined ? undefined : eq(last.maker, by),
+      ),
+    )
     .limit(limit);
 };
 

@@ -1,4 +1,5 @@
 /** Estimates of predictions that are not created. */
+import { onlyMaker } from "../../domain/accounts/access.ts";
 import { figuresOf, type PastRun, type Range } from "../../domain/predictions/estimate.ts";
 import { secondsText } from "../../domain/predictions/state.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
@@ -59,14 +60,19 @@ export async function estimatePrediction(
 /** The own runs that an estimate is of. */
 const OWN_RUNS = 50;
 
-/** Returns the caller's last runs of a version that have succeeded. */
+/**
+ * Returns the last runs of a version that have succeeded, of those that the caller may read. A client token gets
+ * none: its own are too few for a range, and it may not know what others have cost.
+ */
 export async function ownRuns(
   services: Services,
   caller: Caller,
   { model_id, number }: Pick<VersionRow, "model_id" | "number">,
 ): Promise<PastRun[]> {
+  if (caller.client_id !== undefined) return [];
   const account = await findAccount(services, caller.user_id);
-  return (await account?.succeededRuns(model_id, number, OWN_RUNS)) ?? [];
+  const version = { model_id, version_number: number, maker: onlyMaker(caller) };
+  return (await account?.succeededRuns(version, OWN_RUNS)) ?? [];
 }
 
 const textsOf = ({ expected, low, high }: Range, text: (value: number) => string) => ({

@@ -105,7 +105,9 @@ const LISTS: Record<string, (db: AccountDatabase) => Query[]> = {
   "that are oldest": (db) => [selectOldest(db, 10)],
   "of most used models": (db) => [selectMostUsed(db, { from: "2026-11-15", to: "2026-11-30" }, 6)],
   "of a model's last runs": (db) => [selectRuns(db, "m1", 1_000)],
-  "of a version's last runs that succeeded": (db) => [selectSucceeded(db, "m1", 1, 50)],
+  "of a version's last runs that succeeded": (db) => [
+    selectSucceeded(db, { model_id: "m1", version_number: 1, maker: "u1" }, 50),
+  ],
   "of a day and models": (db) => [
     selectUsage(db, { from: "2026-11-15", to: "2026-11-30" }, ["m1"]),
   ],

@@ -8,6 +8,7 @@ import { Client } from "../support/client.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
 import { accountOf, rowOf } from "../support/objects.ts";
+import { newOrganization } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { Visitor } from "../support/visitor.ts";
 import { newClient, newUser, newWorld, operator, type World } from "../support/world.ts";
@@ -118,6 +119,30 @@ describe("an estimate", () => {
     expect((await estimateOf(world.client, world.model)).runs).toBe(4);
     expect((await estimateOf(await world.stranger(), world.model)).runs).toBe(0);
   });
+});
+
+test("an estimate is of the runs that the caller may read: not of other members', nor for client tokens", async () => {
+  const organization = await newOrganization();
+  await setPrice(organization);
+  const [member, other] = [await organization.join("member"), await organization.join("member")];
+  const developer = await organization.join("developer");
+  const by = {
+    ...organization,
+    waiting: (input?: object) => created(member.client, organization.model, input),
+  };
+  await runs(by, [1, 2, 3, 4, 5]);
+  const known = { basis: "own_runs", runs: 5, cost: { expected: "0.003", low: "0.001" } };
+  for (const { client } of [member, developer])
+    expect(await estimateOf(client, organization.model)).toMatchObject(known);
+  const unknown = { basis: "none", runs: 0, execution_time: null, cost: null };
+  expect(await estimateOf(other.client, organization.model)).toMatchObject(unknown);
+  const made = await organization.client.ok<{ token: string }>("POST", "/v1/client_tokens", {
+    ...{ models: [organization.model], origins: ["https://app.example.com"] },
+  });
+  const body = { model: organization.model, input: {} };
+  const headers = { origin: "https://app.example.com" };
+  const answer = await new Client(made.token).json<Estimate>("POST", AT, body, headers);
+  expect(answer.body).toMatchObject(unknown);
 });
 
 test("the playground shows the estimate beside Run, from one's own runs where they are enough", async () => {
