@@ -35,6 +35,7 @@ export const budget = z
     scope: z.enum(["account", "member", "token"]),
     member: z.string().nullable().meta({ description: "Username, for the scope `member`" }),
     token_id: uuid.nullable().meta({ description: "For the scope `token`" }),
+    token: z.string().nullable().meta({ description: "The name of the token" }),
     limit: decimalAmount,
     currency: z.string(),
     window,

@@ -3,7 +3,7 @@
 import type { Budget, BudgetWindow } from "../../protocol/budget.ts";
 import { amountOf } from "../../protocol/money.ts";
 import { type BudgetManager, mayChange } from "../../services/accounts/budgets.ts";
-import { Price, shortId, Time } from "../ui/parts.tsx";
+import { Price, Time } from "../ui/parts.tsx";
 
 const PER: Record<BudgetWindow, string> = {
   day: "per day",
@@ -71,10 +71,8 @@ export const BudgetBar = ({ budget }: { budget: Budget }) => (
   </div>
 );
 
-export function whoseOf({ member, token_id }: Budget): string {
-  if (member !== null) return member;
-  return token_id === null ? "Account" : `Access token ${shortId(token_id)}`;
-}
+export const whoseOf = ({ member, token }: Budget): string =>
+  member ?? (token === null ? "Account" : `Access token ${token}`);
 
 interface ListProps {
   /** Undefined: the account did not answer. */

@@ -71,17 +71,24 @@ export interface Crossing {
   budget: BudgetState;
 }
 
-/** Returns a budget as its events have it. */
-export function budgetFactsOf(budget: BudgetState, currency: string): BudgetFacts {
-  const { id, subject, most, window, window_start, kind, spent, reserved } = budget;
-  const [, of = null] = subject.split(":", 2);
+/** Returns whose budget a row is. */
+export function budgetSubjectOf(budget: Pick<BudgetRow, "subject">) {
+  const [, of = null] = budget.subject.split(":", 2);
   const scope = scopeOf(budget);
-  const end = windowEnd(window, window_start);
   return {
-    id,
     scope,
     token_id: scope === "token" ? of : null,
     member_id: scope === "member" ? of : null,
+  };
+}
+
+/** Returns a budget as its events have it. */
+export function budgetFactsOf(budget: BudgetState, currency: string): BudgetFacts {
+  const { id, most, window, window_start, kind, spent, reserved } = budget;
+  const end = windowEnd(window, window_start);
+  return {
+    id,
+    ...budgetSubjectOf(budget),
     limit: amountText(most),
     currency,
     ...{ window, kind },

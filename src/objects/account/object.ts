@@ -168,8 +168,8 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#ledger.set(row, Date.now());
   }
 
-  removeBudget(id: string): void {
-    this.#ledger.remove(id);
+  removeBudgets(ids: string[]): void {
+    for (const id of ids) this.#ledger.remove(id);
   }
 
   /** Returns the holder of a key; undefined when nobody has it. */

@@ -35,7 +35,7 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "extend",
       "budgets",
       "setBudget",
-      "removeBudget",
+      "removeBudgets",
       "keyHolder",
       "discard",
       "recordDeliveries",

@@ -8,6 +8,7 @@ import {
   type BudgetRow,
   type BudgetState,
   budgetFactsOf,
+  budgetSubjectOf,
   memberSubject,
   scopeOf,
   tokenSubject,
@@ -26,7 +27,7 @@ import { amountText } from "../../protocol/money.ts";
 import { forgetFacts } from "../../storage/accounts/account-facts.ts";
 import { markBudgeted, markRecorded, unmarkBudgeted } from "../../storage/accounts/budgeted.ts";
 import { findMember } from "../../storage/accounts/organizations.ts";
-import { findTokenMaker, listTokenIds } from "../../storage/accounts/tokens.ts";
+import { findLiveTokens, listTokenIds } from "../../storage/accounts/tokens.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
 import { type Caller, requireAccountAccess, requireUnlimited } from "../access/access.ts";
 import { findAccount, openAccount } from "../access/accounts.ts";
@@ -94,7 +95,7 @@ export async function createBudget(
   { member, token_id, limit, ...rest }: CreateBudget,
 ): Promise<Budget> {
   const subject = await subjectOf(services, manager, member, token_id);
-  const states = await statesOf(services, manager.account_id);
+  const states = await liveStates(services, manager.account_id);
   if (states.length >= MAX_BUDGETS)
     throw conflict(`An account can have at most ${MAX_BUDGETS} budgets. Delete an unused one.`);
   const now = Date.now();
@@ -119,7 +120,7 @@ export async function updateBudget(
   { limit, ...rest }: UpdateBudget,
 ): Promise<Budget> {
   const state = await requireBudget(services, manager, id);
-  const { window_start: _start, spent: _spent, reserved: _reserved, ...before } = state;
+  const { window_start: _start, spent: _spent, reserved: _reserved, token: _, ...before } = state;
   const row = {
     ...before,
     ...rest,
@@ -142,7 +143,7 @@ export async function deleteBudget(
   const account = accountAt(services.env, await openAccount(services, account_id));
   // The change is recorded before it is made: the object is not part of a transaction of D1.
   await markRecorded(services.db, account_id, subject, entry);
-  await account.removeBudget(id);
+  await account.removeBudgets([id]);
   await reconcile(services, account_id, subject);
 }
 
@@ -163,7 +164,7 @@ async function save(
   await markRecorded(services.db, account_id, row.subject, entry);
   await account.setBudget(row);
   await reconcile(services, account_id, row.subject);
-  const state = (await account.budgets()).find(({ id }) => id === row.id);
+  const state = (await liveStates(services, account_id)).find(({ id }) => id === row.id);
   const [saved] = await present(services, state ? [state] : []);
   if (!saved) throw notFound(`The budget '${row.id}'`);
   return saved;
@@ -178,7 +179,8 @@ async function reconcile(services: Services, accountId: string, subject: string)
   for (let before: boolean | undefined; ; ) {
     const now = await isLimited();
     if (now === before) break;
-    await (now ? markBudgeted : unmarkBudgeted)(services.db, accountId, subject);
+    if (now) await markBudgeted(services.db, accountId, subject);
+    else await unmarkBudgeted(services.db, accountId, [subject]);
     before = now;
   }
   forgetFacts(accountId);
@@ -198,6 +200,38 @@ const entryOf = (
 const statesOf = async (services: Services, accountId: string): Promise<BudgetState[]> =>
   (await (await findAccount(services, accountId))?.budgets()) ?? [];
 
+interface NamedState extends BudgetState {
+  /** The name of the token whose budget it is. */
+  token: string | null;
+}
+
+/**
+ * Returns the budgets of an account, and removes those of tokens that were revoked or have expired: tokens end in
+ * many ways, and nobody would look for their budgets.
+ */
+async function liveStates(services: Services, accountId: string): Promise<NamedState[]> {
+  const { db, env } = services;
+  const states = await statesOf(services, accountId);
+  const ids = new Set(states.flatMap((state) => tokenOf(state) ?? []));
+  const tokens = ids.size > 0 ? await findLiveTokens(db, accountId, [...ids], Date.now()) : [];
+  const names = new Map(tokens.map(({ id, name }) => [id, name]));
+  const named = states.map((state) => ({ state, id: tokenOf(state) }));
+  const dead = named.filter(({ id }) => id !== null && !names.has(id)).map(({ state }) => state);
+  if (dead.length > 0) {
+    const subjects = dead.map(({ subject }) => subject);
+    // The rows of D1 go first: they could not be found once the budgets are gone.
+    await unmarkBudgeted(db, accountId, subjects);
+    forgetFacts(accountId);
+    const account = accountAt(env, await openAccount(services, accountId));
+    await account.removeBudgets(dead.map(({ id }) => id));
+  }
+  return named
+    .filter(({ state }) => !dead.includes(state))
+    .map(({ state, id }) => ({ ...state, token: id === null ? null : (names.get(id) ?? null) }));
+}
+
+const tokenOf = (state: BudgetState): string | null => budgetSubjectOf(state).token_id;
+
 /**
  * Returns the subject of a new budget.
  * @throws ValidationFailure; ProblemError forbidden for what is not the member's own
@@ -210,7 +244,7 @@ async function subjectOf(
 ): Promise<string> {
   const { account_id, member } = manager;
   if (tokenId !== undefined) {
-    const token = await findTokenMaker(db, account_id, tokenId);
+    const [token] = await findLiveTokens(db, account_id, [tokenId], Date.now());
     if (!token || (member !== "" && token.made_by !== member))
       throw invalid(["body", "token_id"], "No access token of this account has this ID");
     return tokenSubject(tokenId);
@@ -230,8 +264,8 @@ async function subjectOf(
 async function seenBy(
   services: Services,
   { account_id, member }: BudgetManager,
-): Promise<BudgetState[]> {
-  const states = await statesOf(services, account_id);
+): Promise<NamedState[]> {
+  const states = await liveStates(services, account_id);
   if (member === "") return states;
   const tokens = await listTokenIds(services.db, account_id, member);
   const subjects = ["", memberSubject(member), ...tokens.map(({ id }) => tokenSubject(id))];
@@ -242,7 +276,7 @@ async function requireBudget(
   services: Services,
   manager: BudgetManager,
   id: string,
-): Promise<BudgetState> {
+): Promise<NamedState> {
   const states = await seenBy(services, manager);
   const state = states.find((one) => one.id === id && one.unit === "amount");
   if (!state) throw notFound(`The budget '${id}'`);
@@ -263,7 +297,7 @@ export const mayChange = (
   (member === "" || scope !== "account") &&
   BUDGET_LEVELS.indexOf(level) >= BUDGET_LEVELS.indexOf(set_by);
 
-async function present({ db, settings }: Services, states: BudgetState[]): Promise<Budget[]> {
+async function present({ db, settings }: Services, states: NamedState[]): Promise<Budget[]> {
   const shown = states
     .filter(({ unit }) => unit === "amount")
     .map((state) => ({ state, facts: budgetFactsOf(state, settings.currency) }));
@@ -273,6 +307,7 @@ async function present({ db, settings }: Services, states: BudgetState[]): Promi
   );
   return shown.map(({ state, facts: { member_id, ...facts } }) => ({
     ...facts,
+    token: state.token,
     member: member_id && (names.get(member_id) ?? "former member"),
     alert_at: state.alert_at,
     set_by: state.level,

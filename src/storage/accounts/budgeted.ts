@@ -1,5 +1,5 @@
 /** The subjects of an account to which a hard budget applies. */
-import { and, eq, type SQL } from "drizzle-orm";
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { EntryRow } from "../../domain/audit/entry.ts";
 import { insertEntry } from "../audit/entries.ts";
 import type { Database } from "../database.ts";
@@ -30,12 +30,13 @@ export async function markBudgeted(
   await mark(db, accountId, subject);
 }
 
-/** Notes that no hard budget applies to a subject any more. */
+/** Notes that no hard budget applies to these subjects any more. */
 export async function unmarkBudgeted(
   db: Database,
   accountId: string,
-  subject: string,
+  subjects: string[],
 ): Promise<void> {
-  const { account_id, subject: column } = budgeted;
-  await db.delete(budgeted).where(and(eq(account_id, accountId), eq(column, subject)));
+  const { account_id, subject } = budgeted;
+  const isOne = sql`${subject} IN (SELECT value FROM json_each(${JSON.stringify(subjects)}))`;
+  await db.delete(budgeted).where(and(eq(account_id, accountId), isOne));
 }

@@ -2,6 +2,7 @@ import {
   and,
   eq,
   getTableColumns,
+  gt,
   isNotNull,
   isNull,
   lt,
@@ -185,13 +186,18 @@ export const listTokenIds = (db: Database, accountId: string, member: string) =>
     .from(tokens)
     .where(and(eq(tokens.user_id, accountId), eq(tokens.made_by, member)));
 
-/** Finds a token of an account with the member who made it; a service token has none. */
-export const findTokenMaker = (db: Database, accountId: string, id: string) =>
+/** Finds the tokens of an account that have not expired, with the members who made them; service tokens have none. */
+export const findLiveTokens = (db: Database, accountId: string, ids: string[], now: number) =>
   db
-    .select({ made_by: tokens.made_by })
+    .select({ id: tokens.id, name: tokens.name, made_by: tokens.made_by })
     .from(tokens)
-    .where(and(eq(tokens.user_id, accountId), eq(tokens.id, id)))
-    .get();
+    .where(
+      and(
+        sql`${tokens.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+        eq(tokens.user_id, accountId),
+        or(isNull(tokens.expires_at), gt(tokens.expires_at, now)),
+      ),
+    );
 
 /** Finds the models with these names, `[owner, name]`, that a user may see. */
 export const findModelsByName = (db: Database, userId: string, names: string[][]) =>

@@ -1,5 +1,6 @@
 /** Budgets in the API, and what they refuse, limit and count. */
 
+import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
@@ -7,7 +8,7 @@ import { getAccountFacts } from "../../../src/storage/accounts/account-facts.ts"
 import { run } from "../support/accounts.ts";
 import { listBudgets, newBudget, ranBefore, setPrice } from "../support/budgets.ts";
 import { eventually } from "../support/eventually.ts";
-import { inAccount, rowOf } from "../support/objects.ts";
+import { accountOf, inAccount, rowOf } from "../support/objects.ts";
 import { advance } from "../support/time.ts";
 import { newClient, newUser, newWorld, operator, type World } from "../support/world.ts";
 
@@ -36,6 +37,49 @@ test("a budget is created, changed and deleted, with what is spent and reserved 
   expect(await listBudgets(client)).toEqual([]);
   const { budgeted } = await getAccountFacts(getServices(env).db, world.user_id);
   expect(budgeted).toEqual([]);
+});
+
+test.each([
+  ["is revoked", (id: string) => run("DELETE FROM tokens WHERE id = ?", id)],
+  ["expires", (id: string) => run("UPDATE tokens SET expires_at = 1 WHERE id = ?", id)],
+])("the budgets of a token that %s go with it, and a run of it still ends", async (_, end) => {
+  const world = await pricedWorld();
+  const { user_id, client } = world;
+  const budgeted = async () => (await getAccountFacts(getServices(env).db, user_id)).budgeted;
+  const [token] = await run("SELECT id, name FROM tokens WHERE user_id = ?", user_id);
+  const [token_id, called] = [String(token?.id), String(token?.name)];
+  const other = await newClient(world.username);
+  const budget = await newBudget(client, { limit: "5000", token_id });
+  expect(budget).toMatchObject({ scope: "token", token_id, token: called });
+  const kept = await newBudget(other, { limit: "5000" });
+  const { channel, id } = await world.begun();
+  expect(await budgeted()).toEqual(["", `token:${token_id}`]);
+  await end(token_id);
+  expect((await listBudgets(other)).map((one) => one.id)).toEqual([kept.id]);
+  expect(await inAccount(user_id, "SELECT id FROM budgets")).toEqual([{ id: kept.id }]);
+  expect(await budgeted()).toEqual([""]);
+  const again = await other.post("/v1/budgets", { limit: "1", window: "day", token_id });
+  expect(again.status).toBe(422);
+  advance(5);
+  await channel.report([], { status: "succeeded", output: "none", execution_seconds: 2.5 });
+  await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
+  expect(await listBudgets(other)).toMatchObject([{ spent: "2.5", reserved: "0" }]);
+});
+
+test("the budgets of ended tokens leave room for another", async () => {
+  const { user_id, client } = await newUser();
+  const { id } = await newBudget(client, { limit: "1", kind: "alert" });
+  await inAccount(
+    user_id,
+    `INSERT INTO budgets SELECT 'b' || value, 'token:' || value, unit, most, "window", kind, level, alert_at,
+      created_at, updated_at, window_start, spent, alerted_by, exhausted_by
+      FROM budgets, json_each(?) WHERE budgets.id = ?`,
+    JSON.stringify(Array.from({ length: 499 }, (_, n) => n)),
+    id,
+  );
+  await evictDurableObject((await accountOf(user_id)) ?? expect.fail("no account"));
+  const { id: second } = await newBudget(client, { limit: "2" });
+  expect((await listBudgets(client)).map((one) => one.id)).toEqual([id, second]);
 });
 
 test("the look-up of a create names only subjects with a hard budget", async () => {

@@ -53,6 +53,9 @@ it("the pages of a token show its budget, and have a form for one", async () => 
   expect(budget).toMatchObject({ scope: "token", token_id });
   for (const path of ["/tokens", `/tokens/${token_id}`])
     expect((await visitor.look(path)).html).toContain(`href="/account/budgets/${budget?.id}"`);
+  expect((await visitor.look("/account/usage")).html).toContain("<bdi>Access token CI</bdi>");
+  await visitor.send(`/tokens/${token_id}/revoke`);
+  expect((await visitor.look("/account/usage")).html).not.toContain("Access token CI");
 });
 
 it("members see their own budget and that of the account, and change only what is theirs", async () => {
