@@ -10,6 +10,7 @@ import type { Ledger } from "../devices/ledger.ts";
 import type { InputFiles, ReachableInput } from "../files/input-files.ts";
 import type { OutputFiles, OutputRun } from "../files/output-files.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
+import { soundUsage } from "../interfaces/sound-usage.ts";
 import {
   PassingReporter,
   type RunEnd,
@@ -175,7 +176,8 @@ async function runInContainer(
   try {
     // To count tokens uses none.
     const uses = call !== null && call !== "count_tokens";
-    const usage = uses ? new TokenUsage(stored, call, input) : undefined;
+    const sound = uses ? soundUsage(stored, call, { input, files }) : undefined;
+    const usage = uses ? new TokenUsage(sound ?? stored, call, input) : undefined;
     const reporter = usage ?? stored;
     const model = `${owner}/${name}`;
     const outcome = await session.run({
@@ -191,7 +193,10 @@ async function runInContainer(
       saveFile: stored.saveFile,
     });
     // A rejected run has used no tokens.
-    if (!outcome.inputRejected && !outcome.notAccepted) usage?.settle();
+    if (!outcome.inputRejected && !outcome.notAccepted) {
+      usage?.settle();
+      await sound?.settle();
+    }
     return { outcome, finish: await stored.settle(outcome.finish) };
   } finally {
     await stored.close();

@@ -5,6 +5,7 @@
 
 import { madeName } from "../../../src/domain/files/media-types.ts";
 import { exactText } from "../../../src/lib/exact-json.ts";
+import { isObject } from "../../../src/lib/json.ts";
 import { type JsonSource, textFrom } from "../../../src/lib/json-text.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -19,6 +20,7 @@ import {
   fillDraft,
   Pending,
   type References,
+  type StoredFile,
 } from "./output-references.ts";
 import type { RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
@@ -59,6 +61,8 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
   readonly #queue: Promise<Delivery>[] = [];
   #draining: Promise<void> | undefined;
   #delivered = 0;
+  /** The files of the output: one that is named twice counts once. */
+  readonly #made = new Map<Pending, StoredFile>();
   #failure: Failure | undefined;
 
   constructor(options: OutputQueueOptions) {
@@ -96,6 +100,7 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
   async settle(finish: Finish): Promise<Finish> {
     const { files, stop, log } = this.#options;
     await this.#draining;
+    this.#count();
     const output = this.#failure ? this.#deliveredPart(finish.output) : finish.output;
     // A model that fails because this machine did not take its file says so in its own words.
     const isOurs = finish.status === "failed" && files.failure?.source === "internal";
@@ -151,13 +156,33 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
   /** Returns the JSON and reserves its room: values that wait for a slow store count toward the limit too. */
   async #prepare(draft: Draft, pending: Pending[], source: JsonSource): Promise<Delivery> {
     const { reporter } = this;
-    const found = pending.map(async (one) => [one, await one.address] as const);
-    const json = textFrom(fillDraft(draft, new Map(await Promise.all(found))), source);
+    const found = await Promise.all(pending.map(async (one) => ({ one, stored: await one.file })));
+    const addresses = new Map(found.map(({ one, stored: { url } }) => [one, url]));
+    const json = textFrom(fillDraft(draft, addresses), source);
     const size = Buffer.byteLength(json);
     if (!reporter.reserve(size)) throw external("the output exceeds its limit");
+    const made = isPreview(source.value) ? [] : found;
+    const counted = (deliver: Delivery) => () => {
+      deliver();
+      for (const { one, stored } of made) this.#made.set(one, stored);
+    };
     // Not awaited here, so that the values, up to twenty times the size of their JSON, are not kept
     // meanwhile.
-    return size > MAX_INLINE_OUTPUT ? this.#store(json, size) : () => reporter.outputJson(json);
+    return size > MAX_INLINE_OUTPUT
+      ? this.#store(json, size).then(counted)
+      : counted(() => reporter.outputJson(json));
+  }
+
+  /** Reports how many images and how many seconds of sound the output has, in place of what its model says. */
+  #count(): void {
+    const made = [...this.#made.values()];
+    const images = made.filter(({ isImage }) => isImage).length;
+    const seconds = made.reduce((sum, file) => sum + (file.seconds ?? 0), 0);
+    if (images > 0 || seconds > 0)
+      this.reporter.metrics({
+        ...(images > 0 && { images }),
+        ...(seconds > 0 && { audio_seconds: seconds }),
+      });
   }
 
   async #store(json: string, size: number): Promise<Delivery> {
@@ -177,6 +202,10 @@ export class OutputQueue extends PassingReporter implements StoredOutput {
     return whole === "items" && this.#delivered > 0 ? "items" : "none";
   }
 }
+
+/** Whether the value is an event with a picture on the way to another. */
+const isPreview = (value: Json): boolean =>
+  isObject(value) && typeof value.type === "string" && value.type.endsWith(".partial_image");
 
 /** Whether the value is too large for the log. */
 const isLarge = (json: string): boolean =>

@@ -11,6 +11,7 @@ import { external, Failure, internal } from "../lib/failure.ts";
 import { fileName, type RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
 import type { ServedFile } from "./serve-files.ts";
+import { wavSecondsIn } from "./wav-file.ts";
 
 /** The limit of files per run. Each is at least one request and one stored object. */
 const MAX_FILES = 10_000;
@@ -94,9 +95,11 @@ export class References {
     return new Pending(this.#store(take));
   }
 
-  async #store(take: () => Promise<ServedFile>): Promise<string> {
+  async #store(take: () => Promise<ServedFile>): Promise<StoredFile> {
     const { store, stop } = this.#options;
-    return store.file(await untilAborted(take(), stop));
+    const file = await untilAborted(take(), stop);
+    const seconds = await wavSecondsIn(file);
+    return { url: await store.file(file), isImage: file.mime_type.startsWith("image/"), seconds };
   }
 
   async #copy(text: string, read: ReadFile): Promise<ServedFile> {
@@ -143,16 +146,22 @@ export function decodeDataUri(text: string): DataFile | undefined {
   return { name: madeName("output", mime_type), mime_type, bytes };
 }
 
+export interface StoredFile {
+  /** The URL that the caller will see. */
+  url: string;
+  isImage: boolean;
+  /** The duration of a WAV file. */
+  seconds: number | undefined;
+}
+
 /** A placeholder for a string that stands for a file. */
 export class Pending {
-  /** The URL that the caller will see. */
-  readonly address: Promise<string>;
+  readonly file: Promise<StoredFile>;
 
-  constructor(address: Promise<string>) {
-    this.address = address;
-    // A rejection is handled here, since `address` may never be awaited if another part of the value fails
-    // first.
-    address.catch(() => {});
+  constructor(file: Promise<StoredFile>) {
+    this.file = file;
+    // A rejection is handled here, since `file` may never be awaited if another part of the value fails first.
+    file.catch(() => {});
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type SpeechUsage,
   speechEvent,
 } from "../../protocol/openai/audio.ts";
+import { samplesAt, UNKNOWN_LENGTH } from "../files/wav.ts";
 import { type Field, SOUND_PLACES, speechFields } from "../images/model-fields.ts";
 import { TranslationFailed, valuesIn } from "./translation.ts";
 import { lacks, named, optionFor } from "./unsupported.ts";
@@ -142,12 +143,6 @@ export function typeOfSound(bytes: Uint8Array): string {
   return SIGNS.find(([sign, at]) => head.startsWith(sign, at))?.[2] ?? OPAQUE;
 }
 
-/** The length in a header that was written before the length was known. */
-const UNKNOWN = 0xffff_ffff;
-
-const CHUNKS_AT = 12;
-const CHUNK_HEAD = 8;
-
 /**
  * Returns a file as a part of the whole: the first one gets a header with an unknown length, the others lose
  * their headers. Files of other formats stay as they are, since these can be joined.
@@ -155,25 +150,13 @@ const CHUNK_HEAD = 8;
  */
 export function wavPart(bytes: Uint8Array, type: string, isFirst: boolean): Uint8Array {
   if (formatOf(type) !== "wav") return bytes;
-  const samplesAt = dataAt(bytes);
-  if (samplesAt === undefined)
+  const start = samplesAt(bytes);
+  if (start === undefined)
     throw new TranslationFailed("The model's output has a WAV file without samples.");
-  if (!isFirst) return bytes.subarray(samplesAt);
+  if (!isFirst) return bytes.subarray(start);
   const first = bytes.slice();
   const view = new DataView(first.buffer, first.byteOffset, first.byteLength);
-  view.setUint32(4, UNKNOWN, true);
-  view.setUint32(samplesAt - 4, UNKNOWN, true);
+  view.setUint32(4, UNKNOWN_LENGTH, true);
+  view.setUint32(start - 4, UNKNOWN_LENGTH, true);
   return first;
-}
-
-function dataAt(bytes: Uint8Array): number | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const nameAt = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4));
-  if (nameAt(0) !== "RIFF" || nameAt(8) !== "WAVE") return undefined;
-  for (let at = CHUNKS_AT; at + CHUNK_HEAD <= bytes.length; ) {
-    if (nameAt(at) === "data") return at + CHUNK_HEAD;
-    const size = view.getUint32(at + 4, true);
-    at += CHUNK_HEAD + size + (size % 2);
-  }
-  return undefined;
 }

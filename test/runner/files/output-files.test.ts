@@ -1,5 +1,6 @@
 /** Files in the output itself: data URIs, and files that the container keeps. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { wavOf } from "../../support/wav.ts";
 import { dataUri, type OutputBox, openOutputBox, type Steps } from "../support/output-box.ts";
 
 const declared = { variables: { DECLARES: "1" } };
@@ -24,6 +25,30 @@ describe("a data URI", () => {
     expect([box.textOf(image), box.textOf(text)]).toEqual(["pixels", "text"]);
     expect(box.stored(text)?.mime_type).toBe("text/plain;charset=utf-8");
     expect(box.plane.files.stored.size).toBe(2);
+  });
+
+  it("images and the seconds of WAV files in the output count, each file once, and not what the model says", async () => {
+    const [one, other] = [dataUri("image/png", "one"), dataUri("image/webp", "other")];
+    const sound = `data:audio/wav;base64,${wavOf(2).toString("base64")}`;
+    const { reporter, finish } = box.run([
+      { measure: { metrics: { images: 90, audio_seconds: 90 } } },
+      { say: { value: [one, { one, other }, sound, dataUri("text/plain", "text")] } },
+    ]);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(Object.assign({}, ...reporter.of("metrics"))).toMatchObject({
+      images: 2,
+      audio_seconds: 2,
+    });
+  });
+
+  it("a preview of an image counts for nothing, and without files the model's own numbers stay", async () => {
+    const preview = { type: "image_generation.partial_image", url: dataUri("image/png", "half") };
+    const { reporter, finish } = box.run([
+      { measure: { metrics: { images: 3 } } },
+      { say: { value: preview } },
+    ]);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(Object.assign({}, ...reporter.of("metrics"))).toMatchObject({ images: 3 });
   });
 
   it("a data URI of text gets the charset UTF-8 if its type has none and its bytes are UTF-8", async () => {

@@ -37,9 +37,9 @@ function send(address, { method, headers, body, cutAt }) {
 }
 
 const report = (run) => {
-  const { id, webhook, status, output, error } = run;
+  const { id, webhook, status, output, error, metrics } = run;
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
-  const body = JSON.stringify({ id, status, output, error });
+  const body = JSON.stringify({ id, status, output, error, metrics });
   return send(webhook, { method: "POST", headers, body });
 };
 
@@ -114,6 +114,9 @@ const actions = {
     const { promise, resolve } = Promise.withResolvers();
     cancels.set(run.id, resolve);
     return promise;
+  },
+  measure(run, { metrics }) {
+    run.metrics = metrics;
   },
   fail(run, { message }) {
     run.error = message;
