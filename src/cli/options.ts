@@ -1,6 +1,6 @@
 /** Reads the values of arguments and options. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
-import type { ZodError } from "zod";
+import { type ZodError, z } from "zod";
 import { readModelReference } from "../protocol/common.ts";
 import { type Compatibilities, newCompatibilities } from "../protocol/model.ts";
 import { ociDigest, tag } from "../protocol/oci.ts";
@@ -88,6 +88,11 @@ export function tagOption(text: string): string {
   const { success, data, error } = tag.safeParse(text);
   if (success) return data;
   throw new InvalidArgumentError(`Use ${messagesOf(error)}.`);
+}
+
+export function dayOption(text: string): string {
+  if (z.iso.date().safeParse(text).success) return text;
+  throw new InvalidArgumentError("Use a day such as 2026-11-01.");
 }
 
 /** Collects an option that can be repeated. */

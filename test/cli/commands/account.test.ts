@@ -49,6 +49,40 @@ test("usage without prices says so instead of an empty column of costs", async (
   );
 });
 
+test("usage --by prints a row for each group, with the total", async () => {
+  const { out } = await home.run(["usage", "--by", "token", "--to", "2026-11-30"]);
+  expect(out).toBe(
+    [
+      "2026-11-01 to 2026-11-30 (UTC)",
+      "TOKEN      RUNS  FAILED  TIME    COST",
+      "CI         6     1       1m 33s  $0.0016",
+      "Dashboard  6     1       1m 33s",
+      "total      12    1       1m 33s  $0.0016",
+      "",
+    ].join("\n"),
+  );
+  expect((await home.run(["usage", "--by", "version"])).out).toContain("\nada/story:3  6 ");
+  const { groups } = JSON.parse((await home.run(["usage", "--by", "day", "--json"])).out);
+  expect(groups[0]).toMatchObject({ day: "2026-11-03", cost: "0.0016" });
+});
+
+test("usage --csv prints the file of the deployment, by model unless --by says otherwise", async () => {
+  const days = ["--from", "2026-10-01", "--to", "2026-10-31"];
+  const csv = await home.run(["usage", "--by", "month", ...days, "--csv"]);
+  const query = "group_by=month&from=2026-10-01&to=2026-10-31&format=csv";
+  expect(csv).toEqual({ code: 0, out: `query,cost\r\n${query},0\r\n`, err: "" });
+  expect((await home.run(["usage", "--csv"])).out).toContain("group_by=model&format=csv,0");
+});
+
+test.each([
+  [["--by", "colour"], "Use one of day, month, model, version, member, token, hardware."],
+  [["--from", "yesterday"], "Use a day such as 2026-11-01."],
+  [["--csv", "--json"], "Use --csv or --json, not both."],
+])("usage %j is refused", async (args, message) => {
+  const { code, err } = await home.run(["usage", ...args]);
+  expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+});
+
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 
 test.each([

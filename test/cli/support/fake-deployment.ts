@@ -55,7 +55,16 @@ export class FakeDeployment {
     this.registry.close();
   }
 
-  readonly #answer = (method: string, path: string, body: Record<string, unknown>) => {
+  readonly #answer = (
+    method: string,
+    path: string,
+    body: Record<string, unknown>,
+    query: URLSearchParams,
+  ) => {
+    if (path === "/v1/usage")
+      return query.get("format") === "csv"
+        ? Readable.from([`query,cost\r\n${query},0\r\n`])
+        : groupedBy(query.get("group_by") ?? "", this.cost);
     if (path === "/v1/user")
       return {
         ...OWNER,
@@ -165,6 +174,23 @@ const USAGE = {
   },
   ...{ files: SPACE, images: SPACE, database: SPACE },
 };
+
+/** The usage of a month: of one group, and of one that has no name. */
+function groupedBy(group: string, cost: string) {
+  const sums = {
+    ...{ predictions: 6, failed: 1, execution_seconds: 92.5, setup_seconds: 0, cost },
+    ...{ input_tokens: 0, output_tokens: 0, cached_tokens: 0, images: 0 },
+  };
+  const named = { token: "CI", model: "ada/story", version_number: 3, day: "2026-11-03" };
+  return {
+    ...{ group_by: [group], from: "2026-11-01", to: "2026-11-30", currency: "USD" },
+    total: { ...sums, predictions: 12 },
+    groups: [
+      { ...named, ...sums },
+      { ...named, token: null, ...sums, cost: "0" },
+    ],
+  };
+}
 
 const PROFILE = { bio: "", location: "", company: "" };
 

@@ -12,6 +12,7 @@ type Api = (
   method: string,
   path: string,
   body: Record<string, unknown>,
+  query: URLSearchParams,
 ) => object | Readable | "invalid" | undefined;
 
 export class MemoryRegistry {
@@ -60,13 +61,14 @@ export class MemoryRegistry {
     const url = new URL(request.url ?? "", this.url);
     if (url.pathname.startsWith("/v1/")) {
       const text = (await buffer(request)).toString();
-      const answer = this.#api?.(method, url.pathname, text === "" ? {} : JSON.parse(text));
+      const body = text === "" ? {} : JSON.parse(text);
+      const answer = this.#api?.(method, url.pathname, body, url.searchParams);
       const problem = { type: "t", title: "t", detail: "There is no such thing.", request_id: "r" };
       if (answer === "invalid")
         return void response.writeHead(422).end(JSON.stringify({ ...problem, status: 422 }));
       if (answer instanceof Readable) return void answer.pipe(response);
-      const body = JSON.stringify(answer ?? { ...problem, status: 404 });
-      return void response.writeHead(answer ? 200 : 404).end(body);
+      const sent = JSON.stringify(answer ?? { ...problem, status: 404 });
+      return void response.writeHead(answer ? 200 : 404).end(sent);
     }
     this.requests.push([method, headers["content-range"]].filter(Boolean).join(" "));
     if (url.pathname === "/v2/") return void response.writeHead(200).end("{}");
