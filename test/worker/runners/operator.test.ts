@@ -112,7 +112,7 @@ describe("tokens", () => {
     const { items } = await pageAt<Token>(operator, tokens);
     expect(items).toHaveLength(2);
     const created_at = new Date().toISOString();
-    const unused = { models: null, priority: null, last_used_at: null };
+    const unused = { models: null, limits: null, priority: null, last_used_at: null };
     expect(items[0]).toEqual({ id, prefix: token.slice(0, 10), created_at, ...unused, ...request });
     expect(items[1]).toMatchObject({ scopes: ["read", "write", "predict"], expires_at: null });
     const laptop = new Client(token);
