@@ -70,6 +70,12 @@ export const PROBLEMS: Record<number, ErrorExample> = {
     description: "The token is missing or invalid",
     detail: "Send an access token: 'Authorization: Bearer <ACCESS_TOKEN>'. Create one at /tokens.",
   },
+  402: {
+    code: "budget_exhausted",
+    description: "A budget does not allow the prediction",
+    detail:
+      "The budget of this account does not allow this prediction: 0.2 USD of 10 USD per day is left, and it may cost up to 0.5 USD.",
+  },
   403: {
     code: "forbidden",
     description: "The token is not allowed to do this",

@@ -67,12 +67,16 @@ export function createDocument(
   };
 }
 
-/** Returns the answers of a convention. None of its calls supports ranges. */
+/** Statuses that no call of a convention has: none supports ranges, and OpenAI's clients know 429 for a budget. */
+const UNUSED: Record<Convention, string[]> = { vendora: ["402", "416"], vendorb: ["416"] };
+
 function ofConvention(convention: Convention): Record<string, ResponseObject> {
-  const { 416: _, ...answers } = conventionAnswers[convention];
+  const answers = Object.entries(conventionAnswers[convention]);
   const prefix = PREFIX[convention];
   return Object.fromEntries(
-    Object.entries(answers).map(([status, answer]) => [`${prefix}${status}`, answer]),
+    answers
+      .filter(([status]) => !UNUSED[convention].includes(status))
+      .map(([status, answer]) => [`${prefix}${status}`, answer]),
   );
 }
 

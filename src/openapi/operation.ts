@@ -90,7 +90,7 @@ function errorStatuses(
     requestBody && "content" in requestBody && "application/json" in requestBody.content;
   if (isJson) statuses.push("408", "413", "415");
   return statuses.concat(
-    ["400", "409", "416", "502", "504"].filter((status) => status in responses),
+    ["400", "402", "409", "416", "502", "504"].filter((status) => status in responses),
   );
 }
 

@@ -10,9 +10,11 @@ const DIGITS = 9;
 const MAX_UNITS = 9_000_000;
 export const MAX_AMOUNT = MAX_UNITS * UNIT;
 
+const AMOUNT = /^(\d{1,7})(?:\.(\d{1,9}))?$/;
+
 /** @param text such as `0.0016`. @returns undefined if it is no amount, or too large or too exact for one */
 export function amountOf(text: string): number | undefined {
-  const [, units = "", fraction = ""] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+  const [, units = "", fraction = ""] = AMOUNT.exec(text) ?? [];
   if (units === "") return undefined;
   const amount = Number(units) * UNIT + Number(fraction.padEnd(DIGITS, "0"));
   return amount <= MAX_AMOUNT ? amount : undefined;
@@ -60,9 +62,15 @@ export type Cost = z.infer<typeof cost>;
 /** More than the longest amount has. */
 const MAX_CHARS = 40;
 
+/** Only the document has the pattern: the error of an amount says more than that of a pattern would. */
+const amountInText = z
+  .string()
+  .max(MAX_CHARS)
+  .meta({ pattern: "^\\s*\\d{1,7}(\\.\\d{1,9})?\\s*$" });
+
 /** The amount of a request: decimal text or a number, which becomes an integer of billionths. */
 export const amount = z
-  .union([z.string().max(MAX_CHARS), z.number().min(0).max(MAX_UNITS)])
+  .union([amountInText, z.number().min(0).max(MAX_UNITS)])
   .transform((value, context) => {
     const text = typeof value === "number" ? value.toFixed(DIGITS) : value.trim();
     const amount = amountOf(text);

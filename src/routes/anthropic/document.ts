@@ -19,6 +19,7 @@ export const callErrors = {
   400: anthropicErrorResponse(
     "The version does not support the call, or its container rejected the request",
   ),
+  402: anthropicErrorResponse("A budget does not allow the call"),
   409: anthropicErrorResponse("The `Idempotency-Key` was already used with a different request"),
   502: anthropicErrorResponse("The model failed. Retrying the same call is unlikely to help"),
   504: anthropicErrorResponse("The model did not finish in time. The prediction was canceled"),

@@ -79,6 +79,7 @@ export const createAnswers = {
     content: { "application/json": { schema: predictionWithIO, example: PENDING } },
   },
   ...errorResponses,
+  402: problemResponse("A budget does not allow the prediction: `detail` says which"),
   409: problemResponse(
     "The `Idempotency-Key` was already used with a different request, or the account's storage is full: `detail` says what to do",
   ),
