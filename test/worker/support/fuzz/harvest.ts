@@ -1,6 +1,7 @@
 /** Values of earlier answers, so that later requests reach what those have made. */
 import { z } from "zod";
 import { backup } from "../../../../src/protocol/backup.ts";
+import { budget } from "../../../../src/protocol/budget.ts";
 import { example } from "../../../../src/protocol/example.ts";
 import { fileAddress } from "../../../../src/protocol/file.ts";
 import { runnerState } from "../../../../src/protocol/fleet.ts";
@@ -102,6 +103,9 @@ export class Harvest {
       this.#keep({ ...known, version_number: String(number) });
     const variable_name = variable.strict().safeParse(body).data?.name;
     if (variable_name !== undefined && !("url" in known)) this.#keep({ ...known, variable_name });
+    const budget_id = budget.safeParse(body).data?.id;
+    if (budget_id !== undefined && !("url" in known))
+      this.#keep({ ...(path.includes("{username}") && known), budget_id });
     const list = page.safeParse(body).data;
     for (const next of [list?.next_url, list?.previous_url])
       if (next) keep(this.#addresses, path, { url: next });
@@ -168,13 +172,13 @@ export class Harvest {
       if (place.model_owner === before) place.model_owner = user.username;
   }
 
-  /** Returns one of the places that have the most of these names. */
+  /** Returns one of the places that have the most of these names. @param nth -1 for the last one */
   place(names: string[], nth: number): Place | undefined {
     const known = (place: Place) => names.filter((name) => name in place).length;
     const places = [...this.#places.values()].flat();
     const most = Math.max(...places.map(known));
     const best = places.filter((place) => known(place) === most);
-    return best[nth % best.length];
+    return best.at(nth % best.length);
   }
 
   /** Returns an address of the operation, or of a neighbouring page. */

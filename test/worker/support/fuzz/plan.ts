@@ -10,6 +10,7 @@ import {
 import { bodyOf, parametersOf } from "../document.ts";
 import { type Caller, type Callers, callerOf } from "./callers.ts";
 import { hostileText, hostileValue } from "./hostile.ts";
+import { CALL } from "./send.ts";
 import { TRICKS, type Trick } from "./tricks.ts";
 import { type Source, valid } from "./valid.ts";
 
@@ -115,22 +116,48 @@ export function plans(
 }
 
 /**
+ * Returns plans without a mistake, for a caller who may do it: they name what exists, and do not wait for a
+ * prediction to end.
+ */
+export const validPlans = (
+  target: DocumentedOperation,
+  { callable, ...from }: Source & { callable: string },
+  caller: Caller,
+): fc.Arbitrary<Plan> =>
+  fc
+    .record({
+      parts: fc.record(goodPartsOf(target, from)),
+      // The newest is most likely to exist.
+      place: fc.oneof(fc.constant(-1), fc.nat(100)),
+      again: isChained(target) ? fc.nat(100) : fc.constant(undefined),
+    })
+    .map(({ parts, ...rest }) => ({
+      ...{ target, caller, trick: undefined, ...rest, ...parts },
+      header: { ...parts.header, ...("prefer" in parts.header && { prefer: "wait=0" }) },
+      body: CALL.test(`/v1${target.path}`)
+        ? { ...Object(parts.body), model: callable }
+        : parts.body,
+    }));
+
+/**
  * Some requests need the address of an earlier answer: signatures, ETags of a completion, runs of a model, and
  * invitations.
  */
-const againOf = ({ method, path, operation }: DocumentedOperation) => {
-  const isChained =
-    path.endsWith("/complete") ||
-    (method === "post" && /\/examples$|^\/user\/organizations$/.test(path));
-  if (findSignature(operation) || isChained)
-    return fc.option(fc.nat(100), { nil: undefined, freq: 4 });
-  return method === "get" ? rarely(fc.nat(100), 4) : fc.constant(undefined);
+const isChained = ({ method, path, operation }: DocumentedOperation): boolean =>
+  findSignature(operation) !== undefined ||
+  path.endsWith("/complete") ||
+  (method === "post" && /\/examples$|^\/user\/organizations$/.test(path));
+
+const againOf = (target: DocumentedOperation) => {
+  if (isChained(target)) return fc.option(fc.nat(100), { nil: undefined, freq: 4 });
+  return target.method === "get" ? rarely(fc.nat(100), 4) : fc.constant(undefined);
 };
 
 const rarely = <T>(arbitrary: fc.Arbitrary<T>, oneIn: number) =>
   fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-function partsOf({ operation }: DocumentedOperation, from: Source): fc.Arbitrary<Parts> {
+/** Returns the schemas of the parts of a request. */
+function schemasOf({ operation }: DocumentedOperation) {
   const of = (place: string): InlineSchema => {
     const own = parametersOf(operation).filter((one) => one.in === place);
     return {
@@ -139,14 +166,23 @@ function partsOf({ operation }: DocumentedOperation, from: Source): fc.Arbitrary
       required: own.filter(({ required }) => required).map(({ name }) => name),
     };
   };
-  const [path, query, header, body] = [of("path"), of("query"), of("header"), bodyOf(operation)];
-  const good = {
+  return { path: of("path"), query: of("query"), header: of("header"), body: bodyOf(operation) };
+}
+
+function goodPartsOf(target: DocumentedOperation, from: Source) {
+  const { path, query, header, body } = schemasOf(target);
+  return {
     path: valid(from, path).map(toObject),
     wrong: fc.constant({}),
     query: valid(from, query).map(toObject),
     header: valid(from, header).map(toObject),
     body: body ? valid(from, body) : fc.constant(undefined),
   };
+}
+
+function partsOf(target: DocumentedOperation, from: Source): fc.Arbitrary<Parts> {
+  const good = goodPartsOf(target, from);
+  const { path, query, header, body } = schemasOf(target);
   return fc.oneof(
     { weight: 4, arbitrary: fc.record(good) },
     ...Object.entries(path.properties ?? {}).map(([name, schema]) =>

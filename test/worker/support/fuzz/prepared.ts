@@ -40,6 +40,9 @@ export async function sendPrepared(
   const renamed = { name: username, authorization: `Bearer ${token}` };
   await send("PATCH", "/user", { username: `later-${n}` }, renamed);
   await send("DELETE", `/operator/usernames/${username}`, undefined, operator);
+  const appointed = `/operator/users/later-${n}/operator`;
+  await send("PUT", appointed, undefined, operator);
+  await send("DELETE", appointed, undefined, operator);
   const endpoint = { url: "https://example.com/hook", events: ["completed"] };
   const { id } = await send("POST", "/webhook-endpoints", endpoint);
   await send("POST", `/webhook-endpoints/${id}/test`);

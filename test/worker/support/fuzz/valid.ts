@@ -73,7 +73,8 @@ function text({ format, pattern, minLength, maxLength }: InlineSchema): fc.Arbit
 
 function newText({ format, pattern, minLength = 0, maxLength = 200 }: InlineSchema) {
   if (format === "uuid") return fc.uuid();
-  if (format === "date-time") return fc.date({ noInvalidDate: true, ...YEARS }).map(toTimestamp);
+  if (format === "date") return dates.map((date) => toTimestamp(date).slice(0, 10));
+  if (format === "date-time") return dates.map(toTimestamp);
   // The domain does not exist, so that nothing is reached by such an address.
   if (format === "uri") return fc.webPath().map((path) => `https://fuzz.invalid${path}`);
   const fits = (made: string) => made.length >= minLength && made.length <= maxLength;
@@ -90,6 +91,7 @@ const MAX_LENGTH = 300_000;
 const MAX_ITEMS = 1_000;
 
 const YEARS = { min: new Date("2000-01-01"), max: new Date("2100-01-01") };
+const dates = fc.date({ noInvalidDate: true, ...YEARS });
 const toTimestamp = (date: Date) => date.toISOString();
 
 function list(from: Source, { items = {}, minItems, maxItems = 5 }: InlineSchema, field: string) {
