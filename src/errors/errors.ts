@@ -33,7 +33,7 @@ import { isReplicateRequest, replicateValidationResponse } from "./replicate.ts"
 const PROBLEMS = {
   bad_request: [400, "Bad request"],
   unauthenticated: [401, "Authentication required"],
-  budget_exhausted: [402, "Budget exhausted"],
+  budget_exhausted: [402, "Budget used up or reserved"],
   forbidden: [403, "Not allowed"],
   not_found: [404, "Not found"],
   method_not_allowed: [405, "Method not allowed"],

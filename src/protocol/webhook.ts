@@ -20,7 +20,7 @@ export const webhookEventName = z
   .meta({
     id: "WebhookEventName",
     description:
-      "An event of a prediction, or of a budget that applies to it: `budget.alert` once in a window, when the share `alert_at` of the limit is spent, and `budget.exhausted`, when less is left than the prediction had reserved. Both have the prediction that crossed the line, and the `budget`",
+      "An event of a prediction, or of a budget that applies to it: `budget.alert` once in a window, when the share `alert_at` of the limit is spent, and `budget.exhausted`, when less is left than another such prediction needs to begin, with `budget.alert` before it in any case. Both have the prediction that crossed the line, and the `budget`",
     example: "completed",
   });
 export type WebhookEventName = z.infer<typeof webhookEventName>;

@@ -7,6 +7,8 @@ export interface Reservation {
   most: number;
   /** The least that is reserved, so that a run that is a bit longer than usual needs no extension. */
   least: number;
+  /** The amount with which a run begins if its budgets have no more. It is extended, or stopped. */
+  enough: number;
   /** How often what the dearest of the last runs has cost is reserved. */
   margin: number;
   /** How many predictions of its token may run or wait at a time; null: any number. */
@@ -27,6 +29,8 @@ export const MIN_RUNS = 10;
 export const MAX_RUNS = 50;
 
 const LEAST_MS = 10_000;
+/** The time for which a run begins whose budgets have no more. In less, many models do nothing of use. */
+const ENOUGH_MS = 60_000;
 
 /** The most that a run is taken to use of things whose number is known only at its end. */
 const MOST_USED = {
@@ -53,6 +57,14 @@ export function reservationOf(spec: Priced & Limited, max_running: number | null
   return {
     most,
     least: Math.min(most, cost({ run_ms: LEAST_MS, setup_ms: 0 }, null)),
+    // A run cannot be stopped in time for what is known only at its end: all of that is reserved.
+    enough: Math.min(
+      most,
+      Math.max(
+        cost({ run_ms: ENOUGH_MS, setup_ms: 0 }, MOST_USED),
+        cost({ run_ms: 0, setup_ms: ENOUGH_MS }, MOST_USED),
+      ),
+    ),
     margin: most > inTime ? MARGIN : 1,
     max_running,
   };
@@ -60,13 +72,17 @@ export function reservationOf(spec: Priced & Limited, max_running: number | null
 
 /**
  * Returns what is reserved: the most that the prediction can cost, or less if that many of the account's last
- * runs of the version were cheaper.
+ * runs of the version were cheaper. Its budgets need to have the least of it.
  * @param costs of these runs
  */
-export function reservedAmount({ most, least, margin }: Reservation, costs: number[]): number {
-  if (costs.length < MIN_RUNS) return most;
+export function reservedAmounts(
+  { most, least, enough, margin }: Reservation,
+  costs: number[],
+): { amount: number; least: number } {
   // The 99th percentile of at most 50 runs is the dearest of them.
-  return Math.min(most, Math.max(least, margin * Math.max(...costs)));
+  const usual = costs.length < MIN_RUNS ? most : Math.max(least, margin * Math.max(...costs));
+  const amount = Math.min(most, usual);
+  return { amount, least: Math.min(amount, enough) };
 }
 
 /** How long before its reservation is used up a run asks for an extension. */
@@ -75,9 +91,25 @@ export const EXTENSION_MS = 5_000;
 const HOUR_S = 3_600;
 const HOUR_MS = 3_600_000;
 
-/** Returns how long a run takes to use a reservation up, ms. */
-export function usedUpAfter({ price_per_hour, prices }: Priced, reserved: number): number {
-  const perHour = prices?.per_second === undefined ? price_per_hour : prices.per_second * HOUR_S;
-  const left = Math.max(0, reserved - (prices?.per_run ?? 0));
-  return perHour ? (left / perHour) * HOUR_MS : Number.POSITIVE_INFINITY;
+interface Times {
+  started_at: number;
+  /** Null: the container is not ready. */
+  ready_at: number | null;
 }
+
+/** Returns when a run has used a reservation up, if it goes on. */
+export function usedUpAt(
+  { price_per_hour, prices = {}, charges_setup }: Priced,
+  reserved: number,
+  { started_at, ready_at }: Times,
+): number {
+  const { per_run = 0, per_second } = prices;
+  const setupPrice = charges_setup ? (price_per_hour ?? 0) : 0;
+  const runPrice = per_second === undefined ? (price_per_hour ?? 0) : per_second * HOUR_S;
+  const left = HOUR_MS * Math.max(0, reserved - per_run);
+  if (ready_at === null) return after(started_at, left, setupPrice);
+  return after(ready_at, left - setupPrice * (ready_at - started_at), runPrice);
+}
+
+const after = (from: number, left: number, price: number) =>
+  price === 0 ? Number.POSITIVE_INFINITY : Math.floor(from + Math.max(0, left) / price);

@@ -1,6 +1,6 @@
 /** The deadlines of a prediction, computed from its state. The alarm of its object is the earliest. */
 import { TOKEN_MS } from "../accounts/access.ts";
-import { EXTENSION_MS, usedUpAfter } from "../money/reservation.ts";
+import { EXTENSION_MS, usedUpAt } from "../money/reservation.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PredictionLife } from "./life.ts";
 import type { PredictionSpec, PredictionState } from "./state.ts";
@@ -121,9 +121,8 @@ function ownDeadlines(
       ? { kind: "setup", at: startedAt + spec.setup_timeout_seconds * 1000 }
       : { kind: "run", at: attempt.ready_at + spec.timeout_seconds * 1000 },
   );
-  const paidFrom = spec.charges_setup ? startedAt : attempt.ready_at;
-  if (paidFrom !== null) all.push(...budgetDeadlines(spec, state, paidFrom));
-  return all;
+  const times = { started_at: startedAt, ready_at: attempt.ready_at };
+  return [...all, ...budgetDeadlines(spec, state, times)];
 }
 
 /** How long after a request for an extension that the account has not answered it is made again. */
@@ -133,13 +132,13 @@ const ASK_AGAIN_MS = 1_000;
 function budgetDeadlines(
   spec: PredictionSpec,
   { reserved, extension_asked_at, extension_refused }: PredictionState,
-  paidFrom: number,
+  times: Parameters<typeof usedUpAt>[2],
 ): Deadline[] {
   if (reserved === null || !spec.reservation || reserved >= spec.reservation.most) return [];
-  const usedUpAt = Math.floor(paidFrom + usedUpAfter(spec, reserved));
-  const used: Deadline = { kind: "budget", at: usedUpAt };
+  const end = usedUpAt(spec, reserved, times);
+  const used: Deadline = { kind: "budget", at: end };
   if (extension_refused) return [used];
-  const at = Math.max(usedUpAt - EXTENSION_MS, (extension_asked_at ?? 0) + ASK_AGAIN_MS);
+  const at = Math.max(end - EXTENSION_MS, (extension_asked_at ?? 0) + ASK_AGAIN_MS);
   // An alarm that comes late asks first: what is used up by then can still be extended.
   return [{ kind: "extension", at }, used];
 }

@@ -3,7 +3,7 @@
  * step. What is reserved becomes the cost with the final row (prediction-rows.ts).
  */
 import type { Refused, Spender } from "../../domain/money/budget.ts";
-import { type Reservation, reservedAmount } from "../../domain/money/reservation.ts";
+import { type Reservation, reservedAmounts } from "../../domain/money/reservation.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { Claim } from "../../domain/predictions/state.ts";
 import { isTerminal } from "../../domain/predictions/status.ts";
@@ -66,9 +66,9 @@ export class Admissions {
     versionNumber: number,
   ): Refused | undefined {
     const { db, ledger } = this.#parts;
-    const amount = reservedAmount(reservation, costsOf(db, modelId, versionNumber));
+    const amounts = reservedAmounts(reservation, costsOf(db, modelId, versionNumber));
     const { max_running } = reservation;
-    return ledger.refusal({ ...spender, amount, max_running }, Date.now(), client);
+    return ledger.refusal({ ...spender, ...amounts, max_running }, Date.now(), client);
   }
 
   /** Whether the prediction has ended, or has begun in another object since the call was made. */
@@ -88,9 +88,9 @@ export class Admissions {
     const { id, object_id, token_id, maker, client_id, model_id, version_number } = update;
     if (reservation.client) ledger.addClient(reservation.client, now);
     const { max_running } = reservation;
-    const amount = reservedAmount(reservation, costsOf(db, model_id, version_number));
+    const amounts = reservedAmounts(reservation, costsOf(db, model_id, version_number));
     const spender = { token_id, maker, client_id };
-    const result = ledger.reserve({ id, object_id, ...spender, amount, max_running }, now);
+    const result = ledger.reserve({ id, object_id, ...spender, ...amounts, max_running }, now);
     return "reserved" in result ? result : { refused: result };
   }
 }

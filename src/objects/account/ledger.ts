@@ -28,6 +28,8 @@ export interface ReservationRequest extends Spender {
   id: string;
   object_id: string;
   amount: number;
+  /** The amount that its budgets must have left at least. Then all that they have left is reserved. */
+  least: number;
   /** How many predictions of its token may run or wait at a time; null: any number. */
   max_running: number | null;
 }
@@ -36,6 +38,7 @@ interface Reservation extends Spender {
   prediction_id: string;
   object_id: string;
   amount: number;
+  least: number;
   /** When it was made: the run counts in the window of that time. */
   made_at: number;
 }
@@ -70,7 +73,8 @@ const SAVE_BUDGET = `INSERT OR REPLACE INTO budgets (${BUDGET_COLUMNS.join(", ")
   VALUES (${BUDGET_COLUMNS.map(() => "?").join(", ")})`;
 
 const SAVE_RESERVATION = `INSERT OR REPLACE INTO reservations
-  (prediction_id, object_id, token_id, maker, client_id, amount, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+  (prediction_id, object_id, token_id, maker, client_id, amount, least, made_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export class Ledger {
   readonly #sql: SqlStorage;
@@ -99,12 +103,13 @@ export class Ledger {
   // ---- predictions
 
   /**
-   * Reserves an amount, unless a hard budget or the limit of running predictions refuses it. A second time for
-   * the same object changes nothing. The reservation of another object of the prediction is replaced.
+   * Reserves an amount, or what its budgets have left if that is enough. A hard budget that has less refuses it,
+   * and so does the limit of running predictions. A second time for the same object changes nothing. The
+   * reservation of another object of the prediction is replaced.
    * @returns the reserved amount; null: nothing limits the prediction
    */
   reserve(request: ReservationRequest, now: number): { reserved: number | null } | Refused {
-    const { id, object_id, token_id, maker, client_id, amount } = request;
+    const { id, object_id, token_id, maker, client_id, amount, least } = request;
     const known = this.#open.get(id);
     if (known?.object_id === object_id)
       return { reserved: this.#limiting(known).length > 0 ? known.amount : null };
@@ -115,11 +120,12 @@ export class Ledger {
       if (known) this.#add(known);
       return refused;
     }
-    const isLimited = this.#limiting(request).length > 0;
-    if (!isLimited && request.max_running === null) return { reserved: null };
-    const spender = { token_id, maker, client_id };
-    const reserved = isLimited ? amount : null;
-    this.#save({ prediction_id: id, object_id, ...spender, amount: reserved ?? 0, made_at: now });
+    const limiting = this.#limiting(request);
+    if (limiting.length === 0 && request.max_running === null) return { reserved: null };
+    const lefts = limiting.filter(({ unit }) => unit === "amount").map(leftOf);
+    const reserved = limiting.length > 0 ? Math.min(amount, ...lefts) : null;
+    const one = { prediction_id: id, object_id, token_id, maker, client_id, least };
+    this.#save({ ...one, amount: reserved ?? 0, made_at: now });
     return { reserved };
   }
 
@@ -132,7 +138,7 @@ export class Ledger {
     now: number,
     client?: ClientLimits,
   ): Refused | undefined {
-    const { token_id, max_running, amount } = request;
+    const { token_id, max_running, least } = request;
     if (max_running !== null) {
       const open = [...this.#open.values()].filter((one) => one.token_id === token_id);
       if (open.length >= max_running) return { running: max_running };
@@ -140,7 +146,7 @@ export class Ledger {
     const missing = client ? this.#missingOf(client, now) : [];
     for (const budget of [...missing, ...this.#limiting(request)]) {
       this.#roll(budget, now);
-      const needed = unitsOf(budget, amount);
+      const needed = unitsOf(budget, least);
       if (needed > leftOf(budget))
         return { budget, needed, resets_at: windowEnd(budget.window, budget.window_start) };
     }
@@ -180,7 +186,7 @@ export class Ledger {
   settle(run: EndedRun, now: number): void {
     const known = this.#open.get(run.id);
     if (known) this.#forget(known);
-    const next = Math.max(known?.amount ?? 0, run.cost, 1);
+    const next = Math.max(known?.least ?? run.cost, 1);
     this.#spend({ ...run, created_at: known?.made_at ?? run.created_at }, 1, now, next);
   }
 
@@ -199,13 +205,15 @@ export class Ledger {
     this.#spend(run, -1, now);
   }
 
+  /** An exhausted budget has sent its alert before, also if less than its share is spent. */
   #noteLines(budget: BudgetState, id: string, next: number): void {
-    if (budget.spent >= budget.alert_at * budget.most) budget.alerted_by ||= id;
     const needed = budget.kind === "hard" ? unitsOf(budget, next) : 1;
-    if (budget.most - budget.spent < needed) budget.exhausted_by ||= id;
+    const isExhausted = budget.most - budget.spent < needed;
+    if (isExhausted || budget.spent >= budget.alert_at * budget.most) budget.alerted_by ||= id;
+    if (isExhausted) budget.exhausted_by ||= id;
   }
 
-  /** @param next what another such run would need: if less is left, the budget is exhausted */
+  /** @param next the least that another such run would reserve: if less is left, the budget is exhausted */
   #spend(run: EndedRun, sign: 1 | -1, now: number, next = 0): void {
     if (this.#budgets.size === 0) return;
     for (const budget of this.#counting(run)) {
@@ -317,9 +325,9 @@ export class Ledger {
   }
 
   #save(one: Reservation): void {
-    const { prediction_id, object_id, token_id, maker, client_id, amount, made_at } = one;
+    const { prediction_id, object_id, token_id, maker, client_id, amount, least, made_at } = one;
     const spender = [token_id, maker, client_id];
-    this.#sql.exec(SAVE_RESERVATION, prediction_id, object_id, ...spender, amount, made_at);
+    this.#sql.exec(SAVE_RESERVATION, prediction_id, object_id, ...spender, amount, least, made_at);
     this.#add(one);
   }
 

@@ -49,7 +49,7 @@ const create = createRoute({
   operationId: "createBudget",
   summary: "Create a budget",
   description:
-    "For the account, or with `member` or `token_id` for a member of the organization or an access token; several may apply to a prediction. Takes effect within 10 s, and counts from then. A hard budget reserves the most that a prediction can cost before it runs, and refuses it with 402 if that is more than what is left. Requires a token without limits. In an organization: the role admin, except for yourself and your own tokens.",
+    "For the account, or with `member` or `token_id` for a member of the organization or an access token; several may apply to a prediction. Takes effect within 10 s, and counts from then. A hard budget reserves the most that a prediction can cost before it runs, or what is left if that is enough for a minute; otherwise, it refuses the prediction with 402. Requires a token without limits. In an organization: the role admin, except for yourself and your own tokens.",
   request: { body: jsonBody(createBody) },
   responses: created,
 });

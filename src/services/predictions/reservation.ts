@@ -105,6 +105,18 @@ export function refusedProblem(
       "budget_exhausted",
       "A budget of the account that issued this client token does not allow this prediction.",
     );
+  const help = client_id === "" ? `${WHO[budget.level]} can raise it.` : "Request another token.";
+  if (budget.unit === "runs")
+    return new ProblemError(
+      "budget_exhausted",
+      `This client token allows ${budget.most} predictions, and all are used. ${help}`,
+    );
+  const which = `The budget of ${whoseOf(budget)}`;
+  if (budget.most === 0)
+    return new ProblemError(
+      "budget_exhausted",
+      `${which} is set to 0, which refuses all predictions that can cost something. ${help}`,
+    );
   const amount = (value: number) => `${amountText(value)} ${currency}`;
   const reserved =
     budget.reserved > 0
@@ -112,13 +124,15 @@ export function refusedProblem(
       : "";
   // No end of another run and no new window admits it.
   const excess =
-    budget.most > 0 && needed > budget.most
+    needed > budget.most
       ? ", which is more than the whole budget: see /docs/costs#what-is-reserved"
       : "";
-  const detail =
-    budget.unit === "runs"
-      ? `This client token allows ${budget.most} predictions, and all are used. Request another token.`
-      : `The budget of ${whoseOf(budget)} does not allow this prediction: ${amount(leftOf(budget))} of ${amount(budget.most)} ${PER[budget.window]} is left${reserved}, and it may cost up to ${amount(needed)}${excess}. ${resets_at === null ? "The budget does not reset." : `It resets at ${new Date(resets_at).toISOString()}.`} ${client_id === "" ? `${WHO[budget.level]} can raise it.` : "Request another token."}`;
+  const left = `${amount(leftOf(budget))} of ${amount(budget.most)} ${PER[budget.window]} is left${reserved}`;
+  const reset =
+    resets_at === null
+      ? "The budget does not reset."
+      : `It resets at ${new Date(resets_at).toISOString()}.`;
+  const detail = `${which} does not allow this prediction: ${left}, and it needs at least ${amount(needed)}${excess}. ${reset} ${help}`;
   return new ProblemError("budget_exhausted", detail);
 }
 

@@ -131,7 +131,7 @@ test("an empty budget refuses with 402 and says what is left, but a known key an
   expect(await refused.json()).toMatchObject({
     type: "urn:auspex:budget_exhausted",
     detail:
-      "The budget of this account does not allow this prediction: 5 USD of 15 USD in total is left (10 USD is reserved for runs that have not ended), and it may cost up to 10 USD. The budget does not reset. An owner or admin of the account can raise it.",
+      "The budget of this account does not allow this prediction: 5 USD of 15 USD in total is left (10 USD is reserved for runs that have not ended), and it needs at least 10 USD. The budget does not reset. An owner or admin of the account can raise it.",
   });
   const again = await world.client.create(body, { "idempotency-key": "k" });
   expect(again.body.id).toBe(first.body.id);

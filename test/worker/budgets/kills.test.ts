@@ -135,7 +135,7 @@ test("a late admission of a dead object changes nothing of the prediction that a
   const account = (await accountOf(world.user_id)) ?? expect.fail("it has no account");
   const dead = { ...row, object_id: "f".repeat(64), status: "pending", revision: 0 } as const;
   const late = () =>
-    account.admit(null, { most: 10, least: 10, margin: 1, max_running: null }, dead);
+    account.admit(null, { most: 10, least: 10, enough: 10, margin: 1, max_running: null }, dead);
   expect(await late()).toBe("unavailable");
   expect(await reservedBy(world)).toEqual(reserved);
   advance(5);
@@ -252,6 +252,40 @@ describe("a run that takes longer than what is reserved", () => {
     });
     await eventually(async () =>
       expect(await listBudgets(world.client)).toMatchObject([{ spent: "10", left: "0" }]),
+    );
+  });
+
+  test("a budget smaller than the longest run admits a run, which stops when the budget is used up", async () => {
+    const world = await newWorld({ configuration: { timeout_seconds: 600 } });
+    await setPrice(world, "3600");
+    await newBudget(world.client, { limit: "100" });
+    const { id, channel } = await world.begun();
+    expect(await reservedBy(world)).toMatchObject([{ amount: 100_000_000_000 }]);
+    const other = await world.client.post("/v1/predictions", bodyOf(world));
+    expect([other.status, await other.json()]).toMatchObject([
+      402,
+      {
+        title: "Budget used up or reserved",
+        detail: expect.stringContaining(
+          "0 USD of 100 USD in total is left (100 USD is reserved for runs that have not ended), and it needs at least 60 USD.",
+        ),
+      },
+    ]);
+    for (const seconds of [48, 48]) {
+      advance(seconds);
+      await channel.report([{ event: "logs", data: "on" }]);
+      await runDurableObjectAlarm(await objectOf(id));
+    }
+    expect(await world.client.get(id)).toMatchObject({ status: "started" });
+    advance(5);
+    await runDurableObjectAlarm(await objectOf(id));
+    expect(await world.client.get(id)).toMatchObject({
+      status: "failed",
+      error: { source: "external", detail: { code: "budget_exhausted" } },
+      cost: { amount: "100" },
+    });
+    await eventually(async () =>
+      expect(await listBudgets(world.client)).toMatchObject([{ spent: "100", left: "0" }]),
     );
   });
 

@@ -30,7 +30,8 @@ const budget = (changes: Partial<BudgetRow> = {}): BudgetRow => ({
 });
 
 const request = (id: string, amount: number, changes: object = {}) => ({
-  ...{ id, object_id: "o", token_id: "t", maker: "", client_id: "", amount, max_running: null },
+  ...{ id, object_id: "o", token_id: "t", maker: "", client_id: "" },
+  ...{ amount, least: amount, max_running: null },
   ...changes,
 });
 const ended = (id: string, cost: number, created_at = START) => ({
@@ -80,9 +81,17 @@ test("spent and reserved never exceed a hard limit, and nothing is reserved once
         const action = next();
         if (action < 0.45) {
           const spender = { token_id: pick(tokens), maker: pick(makers) };
-          const wanted = { ...request(`p${step}`, Math.floor(next() * 40)), ...spender };
+          const amount = Math.floor(next() * 40);
+          const least = Math.floor(next() * (amount + 1));
+          const wanted = { ...request(`p${step}`, amount), least, ...spender };
+          const refusal = ledger.refusal(wanted, now);
           const result = ledger.reserve(wanted, now);
+          expect("reserved" in result).toBe(refusal === undefined);
           if ("reserved" in result) {
+            if (result.reserved !== null) {
+              expect(result.reserved).toBeGreaterThanOrEqual(least);
+              expect(result.reserved).toBeLessThanOrEqual(amount);
+            }
             // A repeated call changes nothing.
             expect(ledger.reserve(wanted, now)).toEqual(result);
             open.set(wanted.id, { reserved: result.reserved ?? 0, ...spender });
@@ -144,6 +153,46 @@ test("a reservation counts for its token, its member and its account, and the na
     expect(ledger.list(START)).toMatchObject([
       { id: "account", spent: 5, reserved: 25 },
       { id: "token", spent: 5, reserved: 0 },
+    ]);
+  });
+});
+
+test("a run begins with what its budgets have left, if that is the least that it needs", async () => {
+  await inLedger((sql) => {
+    const ledger = new Ledger(sql, START);
+    ledger.set(budget({ id: "account", most: 70 }), START);
+    ledger.set(budget({ id: "token", subject: "token:t", most: 50 }), START);
+    const long = { least: 20 };
+    expect(ledger.reserve(request("a", 100, long), START)).toEqual({ reserved: 50 });
+    expect(ledger.reserve(request("b", 100, long), START)).toMatchObject({
+      budget: { id: "token" },
+      needed: 20,
+    });
+    const other = { ...long, token_id: "u" };
+    expect(ledger.reserve(request("c", 100, other), START)).toEqual({ reserved: 20 });
+    // Nothing is left that a run could be extended by.
+    expect(ledger.extend("a", "o", 100, START)).toBe(50);
+    ledger.settle({ ...ended("c", 5), token_id: "u" }, START);
+    expect(ledger.reserve(request("d", 100, other), START)).toMatchObject({
+      budget: { id: "account" },
+    });
+  });
+});
+
+test("a budget is exhausted when less is left than another such run needs, and tells of its alert first", async () => {
+  await inLedger((sql) => {
+    const ledger = new Ledger(sql, START);
+    const told = (id: string) =>
+      ledger.crossedBy(ended(id, 0)).map(({ event, budget }) => [event, budget.spent]);
+    ledger.set(budget({ alert_at: 0.9 }), START);
+    for (const [id, cost] of [["a", 70] as const, ["b", 15] as const]) {
+      ledger.reserve(request(id, 100, { least: 20 }), START);
+      ledger.settle(ended(id, cost), START);
+    }
+    expect(told("a")).toEqual([]);
+    expect(told("b")).toEqual([
+      ["budget.alert", 85],
+      ["budget.exhausted", 85],
     ]);
   });
 });

@@ -190,10 +190,11 @@ describe("an estimate says whether a create would be admitted", () => {
     const reads = async () => (await estimateOf(world.client, world.model)).would_admit;
     // An estimate reserves nothing.
     for (let n = 0; n < 3; n++) expect(await reads()).toBe(true);
-    expect(await asked(world.client, world.model)).toEqual(admitted);
+    // A run reserves 3 units, or the 2 that are left.
+    for (let n = 0; n < 2; n++) expect(await asked(world.client, world.model)).toEqual(admitted);
     expect(await asked(world.client, world.model)).toEqual({
       would_admit: false,
-      reason: expect.stringContaining("2 USD of 5 USD in total is left"),
+      reason: expect.stringContaining("0 USD of 5 USD in total is left"),
     });
   });
 
@@ -223,8 +224,8 @@ describe("an estimate says whether a create would be admitted", () => {
     };
     await newBudget(client, { limit: "9000" });
     expect(await shown()).toBeUndefined();
-    await newBudget(client, { limit: "0.5" });
-    expect(await shown()).toContain("0.5 USD of 0.5 USD in total is left");
+    await newBudget(client, { limit: "0.05", window: "day" });
+    expect(await shown()).toContain("0.05 USD of 0.05 USD per day is left");
   });
 });
 
