@@ -9,6 +9,7 @@ import { isRegistryRequest } from "./errors/registry.ts";
 import { isReplicateRequest } from "./errors/replicate.ts";
 import { requestBody } from "./middleware/body.ts";
 import { requireSender } from "./middleware/closed.ts";
+import { countRequests } from "./middleware/request-counts.ts";
 import { responseHeaders, separateFilesOrigin } from "./middleware/response-headers.ts";
 import { budgetRoutes } from "./routes/accounts/budgets.ts";
 import { deviceLoginRoutes } from "./routes/accounts/device-login.ts";
@@ -23,6 +24,7 @@ import { backupRoutes } from "./routes/backups/backups.ts";
 import { BASE_PATHS, conventionMeant, routePath } from "./routes/convention-paths.ts";
 import { fileRoutes } from "./routes/files/files.ts";
 import { uploadRoutes } from "./routes/files/uploads.ts";
+import { metricsRoutes } from "./routes/metrics.ts";
 import { catalogueRoutes } from "./routes/models/catalogue.ts";
 import { collaboratorRoutes } from "./routes/models/collaborators.ts";
 import { exampleRoutes } from "./routes/models/examples.ts";
@@ -65,6 +67,7 @@ const api = router({ getPath: routePath })
     c.set("services", getServices(c.env));
     await next();
   })
+  .use(countRequests)
   .use(separateFilesOrigin)
   .use(requireSender(isDocs));
 
@@ -146,6 +149,7 @@ api.route(REPLICATE_PATH, replicateAccountRoutes);
 api.route("/", registryRoutes);
 api.route("/", deviceLoginRoutes);
 api.route("/", healthRoutes);
+api.route("/", metricsRoutes);
 api.route("/", assetRoutes);
 api.route("/", avatarRoutes);
 api.route("/", pictureRoutes);

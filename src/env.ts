@@ -39,6 +39,7 @@ export interface Bindings {
     import("./objects/conversation/object.ts").ConversationObject
   >;
   AUDIT: DurableObjectNamespace<import("./objects/audit/object.ts").AuditObject>;
+  METRICS: DurableObjectNamespace<import("./objects/metrics/object.ts").MetricsObject>;
   POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
   /** RUNNER is built with itty-durable, whose protocol is fetch: only objects/stubs/runner.ts calls it. */
   RUNNER: DurableObjectNamespace;

@@ -12,6 +12,7 @@ import { sweepAll } from "./services/sweeps.ts";
 export { AccountObject } from "./objects/account/object.ts";
 export { AuditObject } from "./objects/audit/object.ts";
 export { ConversationObject } from "./objects/conversation/object.ts";
+export { MetricsObject } from "./objects/metrics/object.ts";
 export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";
 export { RunnerObject } from "./objects/runner/object.ts";
@@ -20,7 +21,7 @@ const dashboard = createDashboard(app);
 
 /** Paths that the API serves, besides the documentation. All others are pages of the dashboard. */
 const API =
-  /^https?:\/\/[^/]+\/(?:v1|v2|replicate|oauth|health|assets|avatars|pictures|\.well-known)(?:[/?]|$)/;
+  /^https?:\/\/[^/]+\/(?:v1|v2|replicate|oauth|health|metrics|assets|avatars|pictures|\.well-known)(?:[/?]|$)/;
 
 const isForApp = (request: Request) =>
   API.test(request.url) || isDocs(request.url) || conventionMeant(request) !== undefined;

@@ -20,6 +20,7 @@ import { requestBody } from "../middleware/body.ts";
 import { isOpenRoute } from "../middleware/closed.ts";
 import { noStoreByDefault } from "../middleware/conditional.ts";
 import { lengthOf, limitAddress, limitRate, meterWrites } from "../middleware/rate-limit.ts";
+import { countRequests } from "../middleware/request-counts.ts";
 import { separateFilesOrigin } from "../middleware/response-headers.ts";
 import { readManifest } from "../services/assets.ts";
 import { getServices } from "../services/services.ts";
@@ -122,6 +123,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
       c.set("assets", await readManifest(c.env));
       await next();
     })
+    .use(countRequests)
     .use(separateFilesOrigin)
     .use(layout)
     .use(loadSession)

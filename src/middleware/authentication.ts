@@ -11,7 +11,7 @@ import { isReplicateRequest } from "../errors/replicate.ts";
 import { describeRequest } from "../lib/current-request.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
-import type { Scope } from "../protocol/operator.ts";
+import { isForOperators, type Scope } from "../protocol/operator.ts";
 import {
   accessLost,
   type Caller,
@@ -173,6 +173,18 @@ export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
     await recordOperatorToken(c.var.services, `${c.req.method} ${c.req.path}`);
   }
   c.set("operator", operator);
+  await next();
+});
+
+/** Requires an operator's token with the scope `metrics` or `operator`. OPERATOR_TOKEN has no part in it. */
+export const requireMetrics = createMiddleware<AppEnv>(async (c, next) => {
+  const caller = await identifyCaller(c);
+  await countByToken(c, caller);
+  if (!caller.is_operator || !isForOperators(caller.scopes))
+    throw new ProblemError(
+      "forbidden",
+      "Metrics require a token with the scope metrics, of an operator. Operators create one at /tokens.",
+    );
   await next();
 });
 

@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 
-const UNIT = 1_000_000_000;
+/** Amounts are in billionths of the currency unit. */
+export const UNIT = 1_000_000_000;
 const DIGITS = 9;
 /** The largest amount, in units: more billionths would not be a safe integer. */
 const MAX_UNITS = 9_000_000;

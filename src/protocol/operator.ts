@@ -5,12 +5,18 @@ import { prediction } from "./prediction.ts";
 import { tokenLimits } from "./token-limits.ts";
 import { owner } from "./user.ts";
 
-export const scope = z.enum(["read", "write", "predict", "operator"]).meta({
+export const scope = z.enum(["read", "write", "predict", "operator", "metrics"]).meta({
   id: "Scope",
   description:
-    "`read`: read your own and public resources. `write`: change your profile, models and versions. `predict`: run models. `operator`: call `/v1/operator` while you are an operator.",
+    "`read`: read your own and public resources. `write`: change your profile, models and versions. `predict`: run models. `operator`: call `/v1/operator` while you are an operator. `metrics`: read `/metrics` while you are an operator.",
 });
 export type Scope = z.infer<typeof scope>;
+
+/** Scopes of operators' tokens, which are for the deployment and not for an account. */
+export const OPERATOR_SCOPES = ["operator", "metrics"] as const satisfies Scope[];
+
+export const isForOperators = (scopes: readonly Scope[]): boolean =>
+  OPERATOR_SCOPES.some((one) => scopes.includes(one));
 
 /** The scopes of sessions, and of tokens by default. */
 export const DEFAULT_SCOPES = ["read", "write", "predict"] satisfies Scope[];

@@ -1,7 +1,7 @@
 /** Organisations: the roles of their members, and the levels at which models are shared. */
 import { z } from "zod";
 import { pageQuery, slug, timestamp, uuid } from "./common.ts";
-import { createToken, DEFAULT_SCOPES, scope, token } from "./operator.ts";
+import { createToken, DEFAULT_SCOPES, OPERATOR_SCOPES, scope, token } from "./operator.ts";
 import { chosenUsername, owner, updateUser, userA, userB } from "./user.ts";
 
 /** From the lowest to the highest. Each role may do what those before it may. */
@@ -154,7 +154,7 @@ export const joinOrganization = z
 export const createOrganizationToken = createToken
   .extend({
     scopes: z
-      .array(scope.exclude(["operator"]))
+      .array(scope.exclude(OPERATOR_SCOPES))
       .min(1)
       .max(DEFAULT_SCOPES.length)
       .default(DEFAULT_SCOPES),

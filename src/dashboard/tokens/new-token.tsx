@@ -36,7 +36,7 @@ export const NewToken = ({
       name="scopes"
       label="Scopes"
       values={USUAL_SCOPES}
-      options={operator ? [...SCOPES, OPERATOR_SCOPE] : SCOPES}
+      options={operator ? [...SCOPES, ...OPERATOR_CHOICES] : SCOPES}
     />
     <Select name="expires" label="Expires" value={DEFAULT_EXPIRY} required options={EXPIRIES} />
     <div class="date-field">
@@ -136,11 +136,18 @@ export const SCOPES: { value: Scope; label: string; hint: string }[] = [
   { value: "write", label: "write", hint: "Change your models, versions and profile." },
 ];
 
-const OPERATOR_SCOPE: (typeof SCOPES)[number] = {
-  value: "operator",
-  label: "operator",
-  hint: "Manage this deployment, while you are an operator. For all models only.",
-};
+const OPERATOR_CHOICES: typeof SCOPES = [
+  {
+    value: "operator",
+    label: "operator",
+    hint: "Manage this deployment, while you are an operator. For all models only.",
+  },
+  {
+    value: "metrics",
+    label: "metrics",
+    hint: "Read /metrics, while you are an operator. For all models only.",
+  },
+];
 
 /** Enough for most programs. */
 const USUAL_SCOPES: Scope[] = ["predict", "read"];

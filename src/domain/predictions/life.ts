@@ -173,6 +173,11 @@ export class PredictionLife {
     this.#state.metrics = boundedMetrics({ ...this.#state.metrics, ...metrics });
   }
 
+  /** Notes that output has come. */
+  noteOutput(now: number): void {
+    this.#state.first_output_at ??= now;
+  }
+
   /**
    * Counts a file or value that an attempt is about to write to R2.
    * @returns whether that must be saved: the first, because there is data to delete from then on, and the

@@ -1,5 +1,6 @@
 /** The row of a prediction in the index of its account: a copy of its live state. */
 import type { TaskStatus } from "../../protocol/prediction.ts";
+import { type Measures, measuresOf } from "../metrics/measures.ts";
 import { initialState, type PredictionSpec, type PredictionState, waitsAgain } from "./state.ts";
 import { isTerminal } from "./status.ts";
 
@@ -51,6 +52,8 @@ export interface PredictionRow {
 
 export interface PredictionUpdate extends PredictionRow {
   user_id: string;
+  /** What the deployment's metrics count, of a prediction that has ended. */
+  measures?: Measures;
 }
 
 /** A number that is larger than the number of events of any object. */
@@ -103,6 +106,7 @@ export function predictionRow(
     created_by: spec.created_by,
     hardware: spec.hardware.identifier,
     waits_again: waitsAgain(state),
+    ...(isTerminal(state.status) && { measures: measuresOf(spec, state) }),
   };
 }
 

@@ -131,6 +131,8 @@ export interface PredictionState extends AttemptsState {
   readonly cancel_requested_at: number | null;
   /** When the object was restarted, if the caller has not followed the prediction again since. */
   readonly caller_lost_at: number | null;
+  /** When the first output of the last attempt came. */
+  readonly first_output_at: number | null;
   readonly completed_at: number | null;
   readonly setup_seconds: number | null;
   readonly execution_seconds: number | null;
@@ -185,6 +187,7 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   dispatched_at: spec.created_at,
   cancel_requested_at: null,
   caller_lost_at: null,
+  first_output_at: null,
   completed_at: null,
   setup_seconds: null,
   execution_seconds: null,

@@ -59,11 +59,14 @@ const textsOf = (days: DaySums[]) =>
 
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
+/** @param openFrom the first day whose usage is not summed up */
+type Send = (messages: AccountMessage[], openFrom: string) => Promise<void>;
+
 export class Counters {
   readonly #sql: SqlStorage;
   readonly #kv: SyncKvStorage;
   readonly #keptMs: number;
-  readonly #send: (messages: AccountMessage[]) => Promise<void>;
+  readonly #send: Send;
   #publishedAt: number;
   /** Whether a figure may have risen since. Nothing is known of what another instance has counted. */
   #isOwed = true;
@@ -73,7 +76,7 @@ export class Counters {
   constructor(
     { sql, kv }: Pick<DurableObjectStorage, "sql" | "kv">,
     keptSeconds: number,
-    send: (messages: AccountMessage[]) => Promise<void>,
+    send: Send,
   ) {
     this.#sql = sql;
     this.#kv = kv;
@@ -132,10 +135,13 @@ export class Counters {
     if (risen.length === 0 && days.length === 0) return;
     this.#kv.put(PUBLISHED_AT, now);
     try {
-      await this.#send([
-        ...risen.map(({ model_id, predictions }) => ({ user_id: userId, model_id, predictions })),
-        ...days.map((sums) => ({ user_id: userId, ...sums, told_at: now })),
-      ]);
+      await this.#send(
+        [
+          ...risen.map(({ model_id, predictions }) => ({ user_id: userId, model_id, predictions })),
+          ...days.map((sums) => ({ user_id: userId, ...sums, told_at: now })),
+        ],
+        this.#openFrom,
+      );
     } catch (error) {
       logger.warn("Prediction counts not published", { user_id: userId, error });
       this.#isOwed = true;

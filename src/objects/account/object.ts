@@ -33,6 +33,7 @@ import type {
   Usage,
   UsageRow,
 } from "../stubs/account.ts";
+import { metricsObject } from "../stubs/metrics.ts";
 import { Admissions, HOUR_MS } from "./admissions.ts";
 import { Conversations } from "./conversations.ts";
 import { Counters, Writes } from "./counters.ts";
@@ -40,6 +41,7 @@ import { Deliveries } from "./deliveries.ts";
 import { Facts } from "./facts.ts";
 import { Keys } from "./keys.ts";
 import { Ledger } from "./ledger.ts";
+import { SentMeasures } from "./measures.ts";
 import {
   findPrediction,
   listPredictions,
@@ -63,11 +65,15 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class AccountObject extends DurableObject<Bindings> {
   readonly #db = drizzle(this.ctx.storage);
   readonly #facts = new Facts(this.ctx.storage.kv);
+  readonly #measures = new SentMeasures(this.ctx.storage, this.ctx.id.toString(), (batch) =>
+    metricsObject(this.env).addBatch(batch),
+  );
   readonly #counters = new Counters(
     this.ctx.storage,
     settings(this.env).historySeconds,
-    async (messages) => {
+    async (messages, openFrom) => {
       await this.env.COUNTS.sendBatch(messages.map((body) => ({ body })));
+      await this.#measures.publish(openFrom);
     },
   );
   readonly #files = new StoredFiles(this.ctx.storage.sql, this.env.DB);

@@ -127,6 +127,7 @@ CREATE TABLE IF NOT EXISTS usage (
   predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_ms INTEGER NOT NULL,
   setup_ms INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
   cached_tokens INTEGER NOT NULL, images INTEGER NOT NULL, cost INTEGER NOT NULL,
+  measures TEXT NOT NULL DEFAULT '{}',
   PRIMARY KEY (day, model_id, version_number, token_id, maker, hardware)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS keys (
   maker TEXT NOT NULL, key TEXT NOT NULL, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL,

@@ -8,6 +8,7 @@ import {
   type UsageDays,
   type UsageSelection,
 } from "../../domain/accounts/usage.ts";
+import { measuresIn, summed } from "../../domain/metrics/measures.ts";
 import { quantitiesIn } from "../../domain/money/quantities.ts";
 import type { PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
 import type { UsageGroup } from "../../protocol/usage.ts";
@@ -20,11 +21,13 @@ import { usage } from "./tables.ts";
  * most as many rows as predictions, and 100 tokens that run 10 versions make 1,000 rows a day.
  */
 const KEY = ["day", "model_id", "version_number", "token_id", "maker", "hardware"];
-const COLUMNS = [...KEY, "model", "token", "member", ...SUMS];
+const COLUMNS = [...KEY, "model", "token", "member", ...SUMS, "measures"];
 
 const ADD = `INSERT INTO usage (${COLUMNS}) VALUES (${COLUMNS.map(() => "?")})
   ON CONFLICT (${KEY}) DO UPDATE SET model = excluded.model, token = excluded.token, member = excluded.member,
-  ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`)}`;
+  measures = excluded.measures, ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`)}`;
+
+const MEASURES = `SELECT measures FROM usage WHERE ${KEY.map((name) => `${name} = ?`).join(" AND ")}`;
 
 /** The columns of a row that usage counts. */
 export type EndedRow = Pick<
@@ -44,9 +47,13 @@ export type EndedRow = Pick<
   | "execution_time"
   | "metrics"
   | "cost"
+  | "measures"
 >;
 
-/** Adds a prediction that has ended, in one row. @param sign -1 takes it back */
+/**
+ * Adds a prediction that has ended, in one row.
+ * @param sign -1 takes it back, from the sums and not from the measures, which only rise
+ */
 export function addUsage(sqlStorage: SqlStorage, day: string, row: EndedRow, sign: 1 | -1): void {
   const { uncached, cached, output, images } = quantitiesIn(row.metrics);
   const counts: UsageCount = {
@@ -60,11 +67,18 @@ export function addUsage(sqlStorage: SqlStorage, day: string, row: EndedRow, sig
     images,
     cost: row.cost ?? 0,
   };
+  const key = [day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware];
+  const [before] = sqlStorage.exec<{ measures: string }>(MEASURES, ...key).toArray();
+  const measures = summed(
+    measuresIn(before?.measures ?? "{}"),
+    sign === 1 ? (row.measures ?? {}) : {},
+  );
   sqlStorage.exec(
     ADD,
-    ...[day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware],
+    ...key,
     ...[`${row.model_owner}/${row.model_name}`, row.token_name, row.created_by ?? ""],
     ...SUMS.map((name) => sign * counts[name]),
+    JSON.stringify(measures),
   );
 }
 

@@ -5,6 +5,7 @@
  * prediction whose attempt no runner took dispatches itself again.
  */
 import { DurableObject } from "cloudflare:workers";
+import type { PoolGauges } from "../../domain/metrics/gauges.ts";
 import type { PoolRunEstimate } from "../../domain/models/run-estimate.ts";
 import { explainSome, type SomeReason } from "../../domain/scheduling/decide/explain-class.ts";
 import type { NamedExplanation } from "../../domain/scheduling/explanation.ts";
@@ -32,12 +33,14 @@ import {
 import { ConnectedRunners } from "./connected-runners.ts";
 import { ContainerNames, StoredEstimates } from "./containers.ts";
 import { Declines, Explainer } from "./explainer.ts";
+import { PoolCounts, poolGauges } from "./gauges.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
 import { claimResponseText, type Handed, HeldPoll, watchToken } from "./polls.ts";
 import { PoolLine } from "./pool-line.ts";
 import type { PoolRunner } from "./pool-runner.ts";
 import { RunnerEvents } from "./runner-events.ts";
 import { RunnerLogs } from "./runner-logs.ts";
+import { conditionOf, reportedRunner } from "./runner-report.ts";
 
 export class PoolObject extends DurableObject<Bindings> {
   readonly #estimates = new StoredEstimates(this.ctx.storage.sql, settings(this.env).scheduling);
@@ -58,8 +61,10 @@ export class PoolObject extends DurableObject<Bindings> {
     declines: this.#declines,
     names: this.#names,
   });
+  readonly #counts = new PoolCounts(this.ctx, this.env);
   readonly #line = new PoolLine({
     ctx: this.ctx,
+    onEvicted: (containers) => this.#counts.add("evictions", containers),
     env: this.env,
     state: this.#state,
     connected: this.#connected,
@@ -242,6 +247,10 @@ export class PoolObject extends DurableObject<Bindings> {
     };
   }
 
+  gauges(): Omit<PoolGauges, "pool"> {
+    return poolGauges(this.#line.waitingCounts(), this.#connected, this.#names, Date.now());
+  }
+
   // ---- for runners
 
   /** A runner's long poll. It is a request because its signal aborts when the runner disconnects. */
@@ -309,6 +318,8 @@ export class PoolObject extends DurableObject<Bindings> {
     const received = this.#connected.receive(report, known);
     if (typeof received === "string") return received;
     this.#estimates.learn(report.snapshot.measured);
+    const starts = report.snapshot.measured.filter(({ setup_ms }) => setup_ms !== undefined);
+    this.#counts.add("cold_starts", starts.length);
     const { runner, declined } = received;
     for (const { key, setup_ms } of report.snapshot.measured)
       if (setup_ms !== undefined)
@@ -324,35 +335,3 @@ export class PoolObject extends DurableObject<Bindings> {
     return runner;
   }
 }
-
-/** Runners as operators see them. */
-
-/** A full runner does not poll. It reports every 30 s. */
-const REPORT_MS = 45_000;
-
-/** Returns at most 256 devices, 512 containers and 2,000 jobs (protocol/runner-state.ts). */
-function reportedRunner(runner: PoolRunner, names: ContainerNames): ReportedRunner {
-  const { snapshot, reportedAt, work } = runner;
-  return {
-    at: reportedAt,
-    max_containers: snapshot.max_containers,
-    devices: snapshot.devices,
-    containers: snapshot.containers.map(
-      ({ key, version, phase_ms, idle_ms, runs_ms: _, ...container }) => ({
-        ...container,
-        model: version ?? names.find(key)?.model?.name ?? null,
-        since: reportedAt - phase_ms,
-        idle_since: idle_ms === null ? null : reportedAt - idle_ms,
-      }),
-    ),
-    jobs: work.map(({ number: _, ...job }) => job),
-  };
-}
-
-const conditionOf = (runner: PoolRunner, now: number): Omit<RunnerCondition, "failed_starts"> => ({
-  reported_at: runner.lastSeenAt,
-  connected:
-    runner.isExpected ||
-    (runner.isFull && !runner.isMissing && now - runner.lastSeenAt < REPORT_MS),
-  lost_gpus: runner.snapshot.devices.filter(({ lost }) => lost).length,
-});

@@ -16,7 +16,7 @@ import type { ConnectedRunners } from "./connected-runners.ts";
 import type { ContainerNames } from "./containers.ts";
 import type { Handed } from "./polls.ts";
 import { askOf, type Declination, type PoolRunner } from "./pool-runner.ts";
-import { WaitingJobs, WaitTimes } from "./waiting-jobs.ts";
+import { type WaitingCount, WaitingJobs, WaitTimes } from "./waiting-jobs.ts";
 
 /** How often a job's prediction is called; after that the prediction must dispatch itself again. */
 const MAX_TRIES = 5;
@@ -50,6 +50,8 @@ interface PoolLineOptions {
   state: PoolState;
   connected: ConnectedRunners;
   names: ContainerNames;
+  /** Called when idle containers are stopped for a job, with their number. */
+  onEvicted: (containers: number) => void;
 }
 
 export class PoolLine {
@@ -58,6 +60,7 @@ export class PoolLine {
   readonly #state: PoolState;
   readonly #connected: ConnectedRunners;
   readonly #names: ContainerNames;
+  readonly #onEvicted: (containers: number) => void;
   readonly #storedJobs: WaitingJobs;
   readonly #jobs = new Map<string, Waiting>();
   readonly #announced = new AnnouncedJobs();
@@ -67,12 +70,13 @@ export class PoolLine {
   readonly #ended = new LRUCache<string, true>({ max: 10_000 });
   #nextLook: number | null = null;
 
-  constructor({ ctx, env, state, connected, names }: PoolLineOptions) {
+  constructor({ ctx, env, state, connected, names, onEvicted }: PoolLineOptions) {
     this.#ctx = ctx;
     this.#env = env;
     this.#state = state;
     this.#connected = connected;
     this.#names = names;
+    this.#onEvicted = onEvicted;
     this.#storedJobs = new WaitingJobs(ctx.storage.sql);
     for (const { job, since } of this.#storedJobs.all()) this.#ask({ job, since });
   }
@@ -103,6 +107,10 @@ export class PoolLine {
     return [...this.#jobs.values()].flatMap(({ job }) =>
       job.model_id === modelId ? [job.object_id] : [],
     );
+  }
+
+  waitingCounts(): WaitingCount[] {
+    return this.#storedJobs.counts();
   }
 
   medianWaitMs(hardware?: string): number | null {
@@ -243,6 +251,7 @@ export class PoolLine {
 
   #hand({ runner, number, stop }: Placement, { job, since }: Waiting, offered: OfferedJob): void {
     this.#connected.hand(runner, { number, stop, job, since, offered });
+    this.#onEvicted(stop.length);
   }
 
   /** Opens an attempt of a stored job, for which there is room by then. */

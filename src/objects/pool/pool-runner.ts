@@ -271,6 +271,11 @@ export class PoolRunner {
     return Math.max(0, this.slots - this.#jobs.length - (this.#unseen - this.held.length));
   }
 
+  /** The slots of its jobs, and of those on their way to it. */
+  get usedSlots(): number {
+    return Math.min(this.slots, this.#jobs.length + this.#unseen);
+  }
+
   /** Whether the runner has as many jobs as it may, by its own report. */
   get isFull(): boolean {
     return this.#jobs.length >= this.slots;

@@ -11,6 +11,14 @@ interface QueueEntry extends Record<string, SqlStorageValue> {
   since: number;
 }
 
+/** How many jobs of a class and priority wait, and since when the first of them does, unix ms. */
+export interface WaitingCount extends Record<string, SqlStorageValue> {
+  hardware: string;
+  priority: string;
+  count: number;
+  since: number;
+}
+
 export class WaitingJobs {
   readonly #sql: SqlStorage;
 
@@ -88,6 +96,15 @@ export class WaitingJobs {
       `SELECT offered_attempt, since FROM waiting ${ofClass} ORDER BY seq LIMIT 1`,
       ...values,
     );
+  }
+
+  counts(): WaitingCount[] {
+    return this.#sql
+      .exec<WaitingCount>(
+        `SELECT hardware, priority, count(*) AS count, min(since) AS since FROM waiting
+         GROUP BY hardware, priority`,
+      )
+      .toArray();
   }
 
   remove(objectId: string): void {

@@ -317,6 +317,7 @@ export class RunnerConnection {
       return this.#effects.commit(record, { started });
     }
     log.add(reported, totals);
+    if (record.outputs > 0) life.noteOutput(now);
     if (frame.finish) life.finish(frame.finish, now);
     if (frame.finish?.description) this.#effects.described(record, frame.finish.description);
     const finished = frame.finish !== undefined;

@@ -5,9 +5,9 @@
  */
 
 import { ANY_SCHEMAS, described } from "../../domain/images/server-description.ts";
+import { queueMs } from "../../domain/metrics/measures.ts";
 import { outputModalityOf } from "../../domain/models/output-modality.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
-import type { PredictionState } from "../../domain/predictions/state.ts";
 import { faultOfSchemas } from "../../domain/schemas/json-schema.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -32,7 +32,7 @@ export function measureEnd({ ANALYTICS }: Bindings, { spec, state }: PredictionL
         state.error?.source ?? "",
       ],
       doubles: [
-        queueSeconds(state),
+        queueMs(state) / 1_000,
         state.setup_seconds ?? 0,
         state.execution_seconds ?? 0,
         state.attempt_count,
@@ -41,15 +41,6 @@ export function measureEnd({ ANALYTICS }: Bindings, { spec, state }: PredictionL
   } catch (error) {
     logger.warn("Prediction not measured", { prediction_id, user_id, error });
   }
-}
-
-/**
- * Seconds in the queue; of the last wait, if runners were lost. A runner has the job since its attempt was
- * opened.
- */
-function queueSeconds({ attempt, waiting_since, updated_at }: PredictionState): number {
-  const until = attempt?.started_at == null ? updated_at : attempt.opened_at;
-  return Math.max(0, until - waiting_since) / 1_000;
 }
 
 /** Completes a version by what its container's server describes, when it is first started. */

@@ -73,6 +73,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "runEstimate",
       "waitOf",
       "status",
+      "gauges",
       "explain",
       "report",
       "askForLog",

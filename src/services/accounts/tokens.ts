@@ -3,7 +3,12 @@ import { v7 as uuid } from "uuid";
 import { newToken, sha256, tokenPrefix } from "../../domain/accounts/token.ts";
 import { invalid, unknownNameIssues, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { notFound } from "../../errors/errors.ts";
-import type { CreateToken, RunnerToken, Token } from "../../protocol/operator.ts";
+import {
+  type CreateToken,
+  isForOperators,
+  type RunnerToken,
+  type Token,
+} from "../../protocol/operator.ts";
 import type { TokenLimits } from "../../protocol/token-limits.ts";
 import {
   findManagedToken,
@@ -41,7 +46,7 @@ export async function createToken(
 ): Promise<{ id: string; token: string }> {
   const { db } = services;
   const limits = orNone(asked);
-  if (scopes.includes("operator")) await requireOperatorsOwn(services, userId, models, limits);
+  if (isForOperators(scopes)) await requireOperatorsOwn(services, userId, models, limits);
   const now = Date.now();
   const expires = expires_at ? Date.parse(expires_at) : null;
   if (expires !== null && expires <= now)
@@ -263,7 +268,7 @@ export async function updateFor(
   const token = await findManagedToken(db, id, userId, maker);
   if (!token) throw notFound(`The token '${id}'`);
   const limits = orNone(asked);
-  if (limits && token.scopes.includes("operator")) throw operatorsUnlimited();
+  if (limits && isForOperators(token.scopes)) throw operatorsUnlimited();
   const entry = auditEntry({
     action: "token.updated",
     account_id: token.user_id,

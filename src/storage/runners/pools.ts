@@ -28,6 +28,17 @@ export const listUnmadePools = (db: Database, limit: number) =>
     .limit(limit)
     .all();
 
+/** Returns the names of pools whose objects exist. */
+export async function listMadePools(db: Database, limit: number): Promise<string[]> {
+  const rows = await db
+    .select({ name: pools.name })
+    .from(pools)
+    .where(isNotNull(pools.made_at))
+    .limit(limit)
+    .all();
+  return rows.map(({ name }) => name);
+}
+
 /** Notes when a pool was made; the first time counts. */
 export const markPoolMade = (db: Database, name: string, now: number) =>
   db

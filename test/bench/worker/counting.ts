@@ -12,7 +12,12 @@ import type { Look } from "../prices.ts";
 import { countLines, counts, countTimers, progress, watchMethods } from "./counts.ts";
 import { meter, metered } from "./metered.ts";
 
-export { AuditObject, ConversationObject, RunnerObject } from "../../../src/worker.ts";
+export {
+  AuditObject,
+  ConversationObject,
+  MetricsObject,
+  RunnerObject,
+} from "../../../src/worker.ts";
 
 const IDLE = new Set(["/v1/runner/sessions", "/v1/runner/telemetry"]);
 

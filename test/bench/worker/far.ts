@@ -7,7 +7,12 @@ import worker, {
 } from "../../../src/worker.ts";
 import { override } from "./override.ts";
 
-export { AuditObject, ConversationObject, RunnerObject } from "../../../src/worker.ts";
+export {
+  AuditObject,
+  ConversationObject,
+  MetricsObject,
+  RunnerObject,
+} from "../../../src/worker.ts";
 
 type FarBindings = Bindings & { FAR_MS: string };
 

@@ -1,0 +1,52 @@
+/** The present state of pools, as families of metrics. */
+import type { Family, Sample } from "../../lib/openmetrics.ts";
+
+/** What a pool knows of its line and its runners. */
+export interface PoolGauges {
+  pool: string;
+  waiting: { class: string; priority: string; count: number; oldest_ms: number }[];
+  runners: { state: string; count: number }[];
+  slots: { state: "free" | "used"; count: number }[];
+  /** By the model that runs in them, as `owner/name`. */
+  containers: { model: string; state: string; count: number }[];
+}
+
+/** A pool has at most so many models with containers in an exposition. */
+export const MAX_CONTAINER_SERIES = 300;
+
+export function gaugesOf(pools: PoolGauges[]): Family[] {
+  const gauge = (name: string, help: string, of: (one: PoolGauges) => Sample[]): Family => ({
+    name: `auspex_${name}`,
+    type: "gauge",
+    help,
+    samples: pools.flatMap((one) =>
+      of(one).map(({ labels, value }) => ({ labels: { pool: one.pool, ...labels }, value })),
+    ),
+  });
+  return [
+    gauge("pool_waiting", "Predictions that wait for a runner.", ({ waiting }) =>
+      waiting.map(({ class: name, priority, count }) => ({
+        labels: { class: name, priority },
+        value: count,
+      })),
+    ),
+    gauge(
+      "pool_oldest_wait_seconds",
+      "The longest that a prediction of the class waits by now.",
+      ({ waiting }) =>
+        [...Map.groupBy(waiting, (one) => one.class)].map(([name, rows]) => ({
+          labels: { class: name },
+          value: Math.max(...rows.map(({ oldest_ms }) => oldest_ms)) / 1_000,
+        })),
+    ),
+    gauge("runners", "Runners by state.", ({ runners }) =>
+      runners.map(({ state, count }) => ({ labels: { state }, value: count })),
+    ),
+    gauge("slots", "Slots of connected runners.", ({ slots }) =>
+      slots.map(({ state, count }) => ({ labels: { state }, value: count })),
+    ),
+    gauge("containers", "Containers by model and state.", ({ containers }) =>
+      containers.map(({ model, state, count }) => ({ labels: { model, state }, value: count })),
+    ),
+  ];
+}

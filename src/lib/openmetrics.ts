@@ -1,0 +1,60 @@
+/** Text of OpenMetrics 1.0, which Prometheus and most collectors read. */
+
+export const OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+export type Labels = Readonly<Record<string, string | number>>;
+
+export interface Sample {
+  /** What follows the name of the family, as in `_bucket`. A counter's is `_total` by itself. */
+  suffix?: "_bucket" | "_sum" | "_count";
+  labels: Labels;
+  value: number;
+}
+
+export interface Family {
+  /** Without `_total`. */
+  name: string;
+  type: "counter" | "gauge" | "histogram" | "info";
+  help: string;
+  samples: Sample[];
+}
+
+const SUFFIXES = { counter: "_total", info: "_info", gauge: "", histogram: "" };
+
+/** Returns the families that have samples as text. */
+export function expositionOf(families: Family[]): string {
+  const lines = families.flatMap(({ name, type, help, samples }) =>
+    samples.length === 0
+      ? []
+      : [
+          `# TYPE ${name} ${type}`,
+          `# HELP ${name} ${escaped(help)}`,
+          ...samples.map(
+            ({ suffix = SUFFIXES[type], labels, value }) =>
+              `${name}${suffix}${labelsText(labels)} ${value}`,
+          ),
+        ],
+  );
+  return [...lines, "# EOF", ""].join("\n");
+}
+
+const labelsText = (labels: Labels): string => {
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${name}="${escaped(String(value))}"`,
+  );
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+};
+
+/** A value of a stranger can end neither its quotes nor its line. */
+const escaped = (text: string): string =>
+  text
+    .replaceAll("\\", "\\\\")
+    .replaceAll('"', '\\"')
+    .replaceAll("\n", "\\n")
+    .replaceAll("\r", " ");
+
+/** Returns the text of a limit of a bucket: OpenMetrics wants a float. */
+export const limitText = (value: number): string => {
+  if (value === Number.POSITIVE_INFINITY) return "+Inf";
+  return Number.isInteger(value) ? `${value}.0` : String(value);
+};

@@ -1,0 +1,206 @@
+/**
+ * The metrics object: the counters of the deployment, which writers add to in batches, and the text of
+ * `GET /metrics`. A row is stored in the same step as its batch is acknowledged, so no counter goes back, and
+ * none counts a numbered batch twice.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { z } from "zod";
+import { gaugesOf, type PoolGauges } from "../../domain/metrics/gauges.ts";
+import {
+  isEmpty,
+  type Measures,
+  measures,
+  measuresIn,
+  riseOf,
+  summed,
+} from "../../domain/metrics/measures.ts";
+import { type CountedSeries, countersOf } from "../../domain/metrics/series.ts";
+import { type Bindings, settings } from "../../env.ts";
+import { expositionOf } from "../../lib/openmetrics.ts";
+import { logger } from "../../log.ts";
+import { database } from "../../storage/database.ts";
+import { listMadePools } from "../../storage/runners/pools.ts";
+import type { CountedRow, NumberedBatch } from "../stubs/metrics.ts";
+import { poolOf } from "../stubs/pool.ts";
+
+const CREATE = `
+CREATE TABLE IF NOT EXISTS series (
+  family TEXT NOT NULL, labels TEXT NOT NULL, counts TEXT NOT NULL, updated_at INTEGER NOT NULL,
+  PRIMARY KEY (family, labels)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS writers (
+  id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, rows TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS writers_at ON writers (at);`;
+
+/** Bounds of what is stored, so that an exposition has at most 20,000 series. */
+const MAX_MODELS = 200;
+const MAX_OF_FAMILY = { predictions: 1_000, times: 90, pool: 100, requests: 500 };
+
+/** Gauges are at most this old. */
+const FRESH_MS = 10_000;
+/** A pool that takes longer has no gauges in this exposition. */
+const POOL_MS = 2_000;
+const MAX_POOLS = 50;
+
+const DAY_MS = 86_400_000;
+/** A writer sends a batch again within minutes. */
+const WRITER_MS = 7 * DAY_MS;
+/** Series that have not risen for so long are dropped: those of models that are gone make room for others. */
+const SERIES_MS = 90 * DAY_MS;
+
+const countedRows = z.array(
+  z.object({
+    family: z.enum(["predictions", "pool", "requests"]),
+    labels: z.record(z.string(), z.string()),
+    counts: measures,
+  }),
+);
+
+export class MetricsObject extends DurableObject<Bindings> {
+  readonly #series = new Map<string, CountedSeries>();
+  readonly #models = new Set<string>();
+  #text: { at: number; text: Promise<string> } | undefined;
+
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    super(ctx, env);
+    const { sql } = ctx.storage;
+    sql.exec(CREATE);
+    type Row = { family: CountedSeries["family"]; labels: string; counts: string };
+    for (const row of sql.exec<Row>("SELECT family, labels, counts FROM series")) {
+      const labels = z.record(z.string(), z.string()).parse(JSON.parse(row.labels));
+      const counts = measuresIn(row.counts);
+      this.#keep({ family: row.family, labels, counts });
+    }
+  }
+
+  /** Adds counts that are sent once. */
+  add(rows: CountedRow[]): void {
+    this.ctx.storage.transactionSync(() => this.#add(rows));
+  }
+
+  /** Adds what a batch has more than the one of its number before. A batch with an earlier number adds nothing. */
+  addBatch({ writer, sequence, rows }: NumberedBatch): void {
+    const { sql } = this.ctx.storage;
+    this.ctx.storage.transactionSync(() => {
+      const [last] = sql
+        .exec<{ sequence: number; rows: string }>(
+          "SELECT sequence, rows FROM writers WHERE id = ?",
+          writer,
+        )
+        .toArray();
+      if (last && sequence < last.sequence) return;
+      const before = last?.sequence === sequence ? countedRows.parse(JSON.parse(last.rows)) : [];
+      this.#add(risenRows(before, rows));
+      sql.exec(
+        "INSERT OR REPLACE INTO writers (id, sequence, rows, at) VALUES (?, ?, ?, ?)",
+        ...[writer, sequence, JSON.stringify(rows), Date.now()],
+      );
+    });
+    this.ctx.waitUntil(this.#dropOldDaily());
+  }
+
+  /** Returns the text of `GET /metrics`, at most 10 s old. */
+  exposition(): Promise<string> {
+    const now = Date.now();
+    if (!this.#text || now - this.#text.at >= FRESH_MS)
+      this.#text = { at: now, text: this.#exposition() };
+    return this.#text.text;
+  }
+
+  override alarm(): void {
+    const now = Date.now();
+    const { sql } = this.ctx.storage;
+    sql.exec("DELETE FROM writers WHERE at < ?", now - WRITER_MS);
+    const dropped = sql.exec<{ family: string; labels: string }>(
+      "DELETE FROM series WHERE updated_at < ? RETURNING family, labels",
+      now - SERIES_MS,
+    );
+    for (const { family, labels } of dropped) this.#series.delete(family + labels);
+    this.#models.clear();
+    for (const { labels } of this.#series.values())
+      if (labels.model !== undefined) this.#models.add(labels.model);
+  }
+
+  async #dropOldDaily(): Promise<void> {
+    const { storage } = this.ctx;
+    if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + DAY_MS);
+  }
+
+  #add(rows: CountedRow[]): void {
+    for (const { family, labels, counts } of rows) {
+      if (family !== "predictions") this.#raise(family, labels, counts);
+      else {
+        const { model = "", version = "", hardware = "" } = labels;
+        const name = this.#models.has(model) || this.#models.size < MAX_MODELS ? model : "other";
+        const isTime = (key: string) => key.includes(":") && !key.startsWith("failed:");
+        const [times, ends] = [{ ...counts }, { ...counts }];
+        for (const key of Object.keys(counts)) delete (isTime(key) ? ends : times)[key];
+        this.#raise(
+          "predictions",
+          { model: name, version: name === "other" ? name : version, hardware },
+          ends,
+        );
+        this.#raise("times", { model: name, hardware }, times);
+      }
+    }
+  }
+
+  /** Adds counts to a series, or to that of the others once there are as many as there may be. */
+  #raise(family: CountedSeries["family"], wanted: CountedRow["labels"], counts: Measures): void {
+    if (isEmpty(counts)) return;
+    const isKnown = this.#series.has(keyOf(family, wanted));
+    const labels =
+      isKnown || this.#countOf(family) < MAX_OF_FAMILY[family]
+        ? wanted
+        : Object.fromEntries(Object.keys(wanted).map((name) => [name, "other"]));
+    const before = this.#series.get(keyOf(family, labels))?.counts ?? {};
+    const series = { family, labels, counts: summed(before, counts) };
+    this.ctx.storage.sql.exec(
+      "INSERT OR REPLACE INTO series (family, labels, counts, updated_at) VALUES (?, ?, ?, ?)",
+      ...[family, JSON.stringify(labels), JSON.stringify(series.counts), Date.now()],
+    );
+    this.#keep(series);
+  }
+
+  #keep(series: CountedSeries): void {
+    this.#series.set(keyOf(series.family, series.labels), series);
+    if (series.labels.model !== undefined) this.#models.add(series.labels.model);
+  }
+
+  #countOf(family: CountedSeries["family"]): number {
+    let count = 0;
+    for (const series of this.#series.values()) if (series.family === family) count += 1;
+    return count;
+  }
+
+  async #exposition(): Promise<string> {
+    const pools = await this.#pools();
+    return expositionOf([
+      ...countersOf([...this.#series.values()], settings(this.env).currency),
+      ...gaugesOf(pools),
+    ]);
+  }
+
+  async #pools(): Promise<PoolGauges[]> {
+    const names = await listMadePools(database(this.env.DB), MAX_POOLS);
+    const asked = names.map(async (name) => {
+      try {
+        return [{ ...(await poolOf(this.env, name, { ms: POOL_MS }).gauges()), pool: name }];
+      } catch (error) {
+        logger.warn("Pool has no metrics", { pool: name, error });
+        return [];
+      }
+    });
+    return (await Promise.all(asked)).flat();
+  }
+}
+
+const keyOf = (family: string, labels: CountedRow["labels"]) => family + JSON.stringify(labels);
+
+/** Returns the rows as far as they are higher than those of the batch before. */
+function risenRows(before: CountedRow[], rows: CountedRow[]): CountedRow[] {
+  const known = new Map(before.map((row) => [keyOf(row.family, row.labels), row.counts]));
+  return rows.map((row) => ({
+    ...row,
+    counts: riseOf(known.get(keyOf(row.family, row.labels)) ?? {}, row.counts),
+  }));
+}

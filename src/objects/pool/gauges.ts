@@ -1,0 +1,80 @@
+/** The pool's line and runners in numbers, for the metrics of the deployment. */
+import { MAX_CONTAINER_SERIES, type PoolGauges } from "../../domain/metrics/gauges.ts";
+import type { Bindings } from "../../env.ts";
+import { Counts } from "../stubs/metrics.ts";
+import type { ConnectedRunners } from "./connected-runners.ts";
+import type { ContainerNames } from "./containers.ts";
+import type { PoolRunner } from "./pool-runner.ts";
+import { conditionOf } from "./runner-report.ts";
+import type { WaitingCount } from "./waiting-jobs.ts";
+
+export function poolGauges(
+  waiting: WaitingCount[],
+  connected: ConnectedRunners,
+  names: ContainerNames,
+  now: number,
+): Omit<PoolGauges, "pool"> {
+  const runners = [...connected.all];
+  const suspended = connected.reliability.suspended(now);
+  const isSuspended = ({ id }: PoolRunner) => suspended.has(id);
+  const usable = runners.filter((one) => conditionOf(one, now).connected);
+  const used = usable.reduce((sum, { usedSlots }) => sum + usedSlots, 0);
+  const slots = usable.reduce((sum, one) => sum + one.slots, 0);
+  const containers = runners.flatMap(({ snapshot }) =>
+    snapshot.containers.map(({ key, phase }) => {
+      // The runner's own name for a container may be any text.
+      const name = names.find(key)?.model?.name;
+      return JSON.stringify([name?.replace(/:.*/, "") ?? "unknown", phase]);
+    }),
+  );
+  return {
+    waiting: waiting.map(({ hardware, priority, count, since }) => ({
+      class: hardware,
+      priority,
+      count,
+      oldest_ms: Math.max(0, now - since),
+    })),
+    runners: countsOf(runners.map((one) => stateOf(one, isSuspended(one), now))).map(
+      ([state, count]) => ({ state, count }),
+    ),
+    slots: [
+      { state: "used", count: used },
+      { state: "free", count: Math.max(0, slots - used) },
+    ],
+    containers: countsOf(containers)
+      .slice(0, MAX_CONTAINER_SERIES)
+      .map(([key, count]) => {
+        const [model, state]: [string, string] = JSON.parse(key);
+        return { model, state, count };
+      }),
+  };
+}
+
+function stateOf(runner: PoolRunner, isSuspended: boolean, now: number): string {
+  if (runner.draining) return "draining";
+  if (isSuspended) return "set_aside";
+  return conditionOf(runner, now).connected ? "ready" : "silent";
+}
+
+/** Returns how often each text comes, most often first. */
+const countsOf = (texts: string[]): [string, number][] =>
+  [...Map.groupBy(texts, (text) => text)]
+    .map(([text, all]): [string, number] => [text, all.length])
+    .toSorted(([, a], [, b]) => b - a);
+
+/** Counts events of the pool for the metrics of the deployment. */
+export class PoolCounts {
+  readonly #ctx: DurableObjectState;
+  readonly #counts: Counts;
+
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    this.#ctx = ctx;
+    this.#counts = new Counts(env);
+  }
+
+  add(event: "cold_starts" | "evictions", count: number): void {
+    if (count === 0) return;
+    const labels = { pool: this.#ctx.id.name ?? "" };
+    this.#counts.add("pool", labels, event, count, (sending) => this.#ctx.waitUntil(sending));
+  }
+}

@@ -1,0 +1,97 @@
+/** Batches of counts between accounts and the metrics object, whose answers are lost at random. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { SentMeasures } from "../../../src/objects/account/measures.ts";
+import { createTables } from "../../../src/objects/account/tables.ts";
+import { addUsage, type EndedRow } from "../../../src/objects/account/usage.ts";
+import type { MetricsObject } from "../../../src/objects/metrics/object.ts";
+import type { CountedRow, NumberedBatch } from "../../../src/objects/stubs/metrics.ts";
+import { among, seriesOf } from "../support/metrics.ts";
+
+const ended = (model: string, version: number): EndedRow => ({
+  ...{ updated_at: 0, model_id: model, model_owner: "ada", model_name: model },
+  ...{ version_number: version, token_id: "", token_name: "", maker: "", created_by: null },
+  ...{ hardware: "gpu", status: "succeeded", setup_time: null, execution_time: 1 },
+  ...{ metrics: null, cost: 0, measures: { succeeded: 1, "run:sum": 1_000, "run:7": 1 } },
+});
+
+/** Numbers from 0 to 1 that are the same in every run. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
+
+test("each end counts once, whichever batches or answers are lost and whenever the account restarts", async () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const next = random(seed);
+    const id = env.METRICS.newUniqueId();
+    const account = env.ACCOUNT.get(env.ACCOUNT.newUniqueId());
+    const made = await runInDurableObject(account, async (_, { storage }) => {
+      createTables(storage.sql);
+      const metrics = env.METRICS.get(id);
+      let isLossy = true;
+      const send = async (batch: NumberedBatch) => {
+        if (isLossy && next() < 0.2) throw new Error("the call was lost");
+        await metrics.addBatch(batch);
+        if (isLossy && next() < 0.3) throw new Error("the answer was lost");
+      };
+      const restarted = () => new SentMeasures(storage, `account-${seed}`, send);
+      let measures = restarted();
+      let day = 1;
+      let ends = 0;
+      const today = () => `2026-11-${String(day).padStart(2, "0")}`;
+      for (let step = 0; step < 80; step++) {
+        const action = next();
+        if (action < 0.6) {
+          const model = next() < 0.5 ? "story" : "poet";
+          addUsage(storage.sql, today(), ended(model, 1 + Math.floor(next() * 3)), 1);
+          ends += 1;
+        } else if (action < 0.9) await measures.publish(today()).catch(() => {});
+        else if (action < 0.95) measures = restarted();
+        else day = Math.min(28, day + 1);
+      }
+      isLossy = false;
+      await measures.publish(today());
+      return ends;
+    });
+    expect(await storedTotal(env.METRICS.get(id))).toBe(made);
+  }
+});
+
+test("models beyond the first 200 count together, and so do further versions, routes and pools", async () => {
+  const metrics = env.METRICS.get(env.METRICS.newUniqueId());
+  const row = (model: string, version = "1"): CountedRow => ({
+    family: "predictions",
+    labels: { model, version, hardware: "gpu" },
+    counts: { succeeded: 1, "run:sum": 5, "run:0": 1 },
+  });
+  await metrics.add(Array.from({ length: 260 }, (_, n) => row(`ada/m${n}`)));
+  await metrics.add(Array.from({ length: 1_200 }, (_, n) => row("ada/m1", String(n + 2))));
+  await metrics.add(
+    Array.from({ length: 600 }, (_, n) => ({
+      family: "requests",
+      labels: { route: `GET /${n}` },
+      counts: { "200": 1 },
+    })),
+  );
+  const series = seriesOf(await metrics.exposition());
+  expect(series.size).toBeLessThan(20_000);
+  const others = among(series, "auspex_predictions_total", 'model="other"');
+  // 60 models, and the 400 versions beyond the 1,000 series of a family.
+  expect(Object.values(others).reduce((sum, value) => sum + value, 0)).toBeGreaterThan(60);
+  expect(await storedTotal(metrics)).toBe(1_460);
+  expect(series.get('auspex_http_requests_total{route="other",status="200"}')).toBe(100);
+});
+
+/** Returns how many ends the object has stored. */
+const storedTotal = (metrics: DurableObjectStub<MetricsObject>): Promise<number> =>
+  runInDurableObject(metrics, (_, { storage }) => {
+    const rows = storage.sql.exec<{ n: number }>(
+      "SELECT total(counts ->> 'succeeded') AS n FROM series WHERE family = 'predictions'",
+    );
+    return rows.one().n;
+  });
