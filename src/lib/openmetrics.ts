@@ -5,7 +5,7 @@ export const OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset
 export type Labels = Readonly<Record<string, string | number>>;
 
 export interface Sample {
-  /** What follows the name of the family, as in `_bucket`. A counter's is `_total` by itself. */
+  /** The suffix of the family's name in a histogram. That of a counter is `_total`. */
   suffix?: "_bucket" | "_sum" | "_count";
   labels: Labels;
   value: number;

@@ -1,13 +1,13 @@
 /** The present state of pools, as families of metrics. */
 import type { Family, Sample } from "../../lib/openmetrics.ts";
 
-/** What a pool knows of its line and its runners. */
+/** The line and the runners of a pool, in numbers. */
 export interface PoolGauges {
   pool: string;
   waiting: { class: string; priority: string; count: number; oldest_ms: number }[];
   runners: { state: string; count: number }[];
   slots: { state: "free" | "used"; count: number }[];
-  /** By the model that runs in them, as `owner/name`. */
+  /** The model is `owner/name`. */
   containers: { model: string; state: string; count: number }[];
 }
 

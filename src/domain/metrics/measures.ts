@@ -1,6 +1,6 @@
 /**
- * What the ends of predictions add up to, as numbers by name. All of them only rise, so that two sums are
- * compared by a subtraction. Times are in ms, costs in billionths of the currency unit.
+ * Measures are the sums of predictions that have ended, as numbers by name. All of them only rise, so that two
+ * sums are compared by a subtraction. Times are in ms, costs in billionths of the currency unit.
  *
  * The names are an outcome (`succeeded`, `canceled`, `failed:` and the source of the error), `attempts_lost`,
  * `input_tokens`, `cached_tokens`, `output_tokens`, `cost`, and of each time (`queue`) its sum (`queue:sum`) and

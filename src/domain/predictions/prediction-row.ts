@@ -52,7 +52,7 @@ export interface PredictionRow {
 
 export interface PredictionUpdate extends PredictionRow {
   user_id: string;
-  /** What the deployment's metrics count, of a prediction that has ended. */
+  /** The prediction's part of the deployment's metrics, once it has ended. */
   measures?: Measures;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sends what the account's predictions add up to (domain/metrics/measures.ts) to the metrics object: what has
- * risen since the last batch that was acknowledged. Usage has the sums, so nothing is stored for a prediction.
+ * Sends the measures of the account's predictions (domain/metrics/measures.ts) to the metrics object, as far as they
+ * have risen since the last batch that was acknowledged. Usage has the sums, so nothing is stored for a prediction.
  */
 import { z } from "zod";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../../domain/metrics/measures.ts";
 import type { NumberedBatch } from "../stubs/metrics.ts";
 
-/** What was acknowledged last: the sums of the days from `from` on, by version and hardware. */
+/** The sums that were acknowledged last: those of the days from `from` on, by version and hardware. */
 const sentSchema = z.object({
   sequence: z.number(),
   from: z.string(),
