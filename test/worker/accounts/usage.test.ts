@@ -34,8 +34,9 @@ const reportOf = (user_id: string, days: 30 | 90 = 30) =>
   getOwnUsage(getServices(env), { user_id, maker: "", role: "owner" }, lastDays(days, Date.now()));
 
 const EVER = { from: "", to: "9" };
+const USAGE_COLUMNS = Object.keys({ day: "", ...NO_USAGE }).join(", ");
 const rowsOf = (userId: string) =>
-  inAccount<object>(userId, "SELECT * FROM usage ORDER BY day, model_id");
+  inAccount<object>(userId, `SELECT ${USAGE_COLUMNS} FROM usage ORDER BY day, model_id`);
 
 const addUsage = (userId: string, day: string, model: string, name: string, predictions: number) =>
   addRow(userId, day, {
@@ -291,7 +292,7 @@ describe("sums", () => {
       await inAccount(
         user_id,
         `INSERT INTO usage SELECT day, model_id, version_number + ?, token_id, maker, hardware, model, token, member,
-          predictions, failed, execution_ms, setup_ms, input_tokens, output_tokens, cached_tokens, images, cost
+          predictions, failed, execution_ms, setup_ms, input_tokens, output_tokens, cached_tokens, images, cost, measures
           FROM usage`,
         n,
       );

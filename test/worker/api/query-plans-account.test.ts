@@ -37,7 +37,7 @@ const FILL = [
   `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, 0,
     iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1,
     iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), '', '', '', iif(a.value = 1, 'u1', ''), NULL, 'cpu', 0 ${NUMBERS}`,
-  `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 1, 't', '', 'cpu', 'ada/m', 'ci', '', 1, 0, 1, 0, 0, 0, 0, 0, 0 ${NUMBERS}`,
+  `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 1, 't', '', 'cpu', 'ada/m', 'ci', '', 1, 0, 1, 0, 0, 0, 0, 0, 0, '{}' ${NUMBERS}`,
   "INSERT INTO removals SELECT value, 60, value, value FROM json_each(json_array(1, 2, 3))",
   "INSERT INTO keys SELECT '', value, 'p1', 'o', 'h', 0 FROM json_each(json_array(1, 2, 3))",
 ];

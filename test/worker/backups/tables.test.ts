@@ -64,9 +64,10 @@ test("every table, column and fact of an account object is copied or listed as l
     expect(tables.toSorted()).toEqual(
       [...ACCOUNT_TABLE_NAMES, ...Object.keys(NOT_BACKED_UP_OF_ACCOUNT)].toSorted(),
     );
+    // Metrics are not restored: what was counted before is with the collector, and must not count again.
     for (const name of ACCOUNT_TABLE_NAMES)
       expect(ACCOUNT_TABLES[name].columns).toEqual(
-        rows(`SELECT name FROM pragma_table_info('${name}')`),
+        rows(`SELECT name FROM pragma_table_info('${name}') WHERE name <> 'measures'`),
       );
   });
   expect(Object.keys(accountFacts.shape)).toEqual(["history_end", "trimmed_to", "open_from"]);
