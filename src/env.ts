@@ -11,7 +11,9 @@ import {
   oidcVariables,
   requireProvider,
 } from "./env-oidc.ts";
+import { type TraceSettings, traceSettings, traceVariables } from "./env-traces.ts";
 import type { AccountMessage, WaitingJob } from "./protocol/queue.ts";
+import type { TraceMessage } from "./protocol/traces.ts";
 import type { PartSizes } from "./protocol/upload.ts";
 import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 
@@ -24,6 +26,7 @@ export interface Bindings {
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
   COUNTS: Queue<AccountMessage>;
+  TRACES: Queue<TraceMessage>;
   /**
    * A data set with a point for each end of a prediction (objects/prediction/version-facts.ts), where it is
    * bound.
@@ -182,6 +185,7 @@ const variables = z.object({
   GITHUB_CLIENT_ID: z.string().min(1).optional(),
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
   ...oidcVariables,
+  ...traceVariables,
   OPERATOR_TOKEN: z.string().min(16).optional(),
   SECRET_KEY: keys,
   // The key is checked where it is used (services/backups/key.ts).
@@ -257,6 +261,8 @@ export interface Settings {
   securityContact: string | undefined;
   /** The share of predictions whose ordinary ends are logged, 0 to 1. */
   logSampleRate: number;
+  /** The collector of traces; undefined: nothing is traced. */
+  traces: TraceSettings | undefined;
   /** The rule for who may create an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
   /** Whether requests without a token or a session see public models and the documentation, or nothing. */
@@ -350,6 +356,7 @@ export function settings(env: Bindings): Settings {
       chargesSetup: v.CHARGE_SETUP === "on",
       securityContact: v.SECURITY_CONTACT,
       logSampleRate: v.LOG_SAMPLE_RATE,
+      traces: traceSettings(v),
       signUp: v.SIGN_UP,
       anonymous: v.ANONYMOUS,
       organizationInvitations: v.ORGANIZATION_INVITATIONS,

@@ -16,6 +16,8 @@ interface Fields {
   user_id?: string;
   prediction_id?: string;
   runner_id?: string;
+  /** The trace of the prediction, where it has one. */
+  trace_id?: string;
   /** An error, which is written with its stack trace and causes. */
   error?: unknown;
   [name: string]: unknown;

@@ -4,7 +4,7 @@ import { createDashboard } from "./dashboard/app.tsx";
 import { isDocs } from "./dashboard/docs/contents.ts";
 import type { Bindings } from "./env.ts";
 import { duringRequest } from "./lib/current-request.ts";
-import { count, dispatch } from "./queue/consumer.ts";
+import { count, dispatch, exportTraces } from "./queue/consumer.ts";
 import { conventionMeant } from "./routes/convention-paths.ts";
 import { getServices } from "./services/services.ts";
 import { sweepAll } from "./services/sweeps.ts";
@@ -23,6 +23,9 @@ const dashboard = createDashboard(app);
 const API =
   /^https?:\/\/[^/]+\/(?:v1|v2|replicate|oauth|health|metrics|assets|avatars|pictures|\.well-known)(?:[/?]|$)/;
 
+/** The consumers by the last part of a queue's name: operators may rename the rest. */
+const CONSUMERS: Record<string, typeof dispatch> = { counts: count, traces: exportTraces };
+
 const isForApp = (request: Request) =>
   API.test(request.url) || isDocs(request.url) || conventionMeant(request) !== undefined;
 
@@ -38,7 +41,7 @@ export default {
       () => (isForApp(request) ? app : dashboard).fetch(request, env, context),
     ),
   async queue(batch, env) {
-    const consume = batch.queue.endsWith("-counts") ? count : dispatch;
+    const consume = CONSUMERS[batch.queue.split("-").at(-1) ?? ""] ?? dispatch;
     await consume(getServices(env), batch);
   },
   scheduled: (controller, env) => sweepAll(getServices(env), controller.scheduledTime),

@@ -22,6 +22,7 @@ import { noStoreByDefault } from "../middleware/conditional.ts";
 import { lengthOf, limitAddress, limitRate, meterWrites } from "../middleware/rate-limit.ts";
 import { countRequests } from "../middleware/request-counts.ts";
 import { separateFilesOrigin } from "../middleware/response-headers.ts";
+import { tracedRequest } from "../middleware/traced-request.ts";
 import { readManifest } from "../services/assets.ts";
 import { getServices } from "../services/services.ts";
 import {
@@ -110,7 +111,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     })
     .use(requestId({ limitLength: 128 }))
     .use((c, next) => {
-      describeRequest({ requestId: c.var.requestId });
+      describeRequest({ requestId: c.var.requestId, ...tracedRequest(c) });
       return next();
     })
     .use(noStoreByDefault)

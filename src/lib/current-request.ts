@@ -14,6 +14,8 @@ export interface CurrentRequest {
   userAgent?: string | null;
   /** Set by the middleware of every request. */
   requestId?: string;
+  /** Set where the deployment has traces. */
+  traced?: { route: string; traceparent: string | undefined };
   /** The sender, once authenticated: the audit log names it. */
   sender?: Sender;
 }
@@ -46,7 +48,9 @@ export const duringRequest = <T>(request: CurrentRequest, answer: () => T): T =>
 export const currentRequest = (): CurrentRequest | undefined => current.getStore();
 
 /** Adds what is known of the current request by now. */
-export function describeRequest(facts: Pick<CurrentRequest, "requestId" | "sender">): void {
+export function describeRequest(
+  facts: Pick<CurrentRequest, "requestId" | "sender" | "traced">,
+): void {
   const request = current.getStore();
   if (request) Object.assign(request, facts);
 }

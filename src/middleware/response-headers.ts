@@ -16,6 +16,7 @@ import {
   PREDICTION_HEADER,
   TOOLS_LEFT_OUT_HEADER,
 } from "./openai.ts";
+import { tracedRequest } from "./traced-request.ts";
 
 const ALWAYS = {
   "access-control-allow-origin": "*",
@@ -59,7 +60,7 @@ const SENT_ID = /^[\w=-]{1,128}$/;
 export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
   const sent = c.req.header("x-request-id") ?? "";
   c.set("requestId", SENT_ID.test(sent) ? sent : crypto.randomUUID());
-  describeRequest({ requestId: c.get("requestId") });
+  describeRequest({ requestId: c.get("requestId"), ...tracedRequest(c) });
   if (c.req.method === "OPTIONS") c.res = (await preflight(c, next)) ?? c.res;
   else await next();
   const { headers } = withOwnHeaders(c, "x-request-id", c.get("requestId"));

@@ -30,6 +30,7 @@ import {
   MAX_CONTAINERS,
   runnerSnapshot,
 } from "./runner-state.ts";
+import { traceparent } from "./traces.ts";
 import { jobWeight, MAX_WEIGHTS } from "./weights.ts";
 
 /** Increased by changes that break older runners. */
@@ -225,6 +226,8 @@ export const job = z.object({
   /** Whether the runner reports the server's description of itself: the version has no other facts. */
   describe: z.boolean().optional(),
   limits,
+  /** The trace that the container continues. Absent: the run is not traced. */
+  traceparent: traceparent.optional(),
   /** The input; absent if larger than 1 MiB: then it is at GET /v1/runner/input. */
   input: jsonObject.optional(),
   files: z.array(inputFile),

@@ -1,9 +1,11 @@
-/** The consumers of the two queues: each message is acknowledged or retried. */
+/** The consumers of the queues: each message is acknowledged or retried. */
 import type { z } from "zod";
 import { backoffMs } from "../lib/retry.ts";
 import { logger } from "../log.ts";
 import { poolOf } from "../objects/stubs/pool.ts";
+import { CollectorBusy, postSpans } from "../outbound/spans.ts";
 import { accountMessage, dispatchMessage, type WaitingJob } from "../protocol/queue.ts";
+import { traceMessage } from "../protocol/traces.ts";
 import { saveUsage } from "../services/accounts/deployment-usage.ts";
 import { countPredictions } from "../services/models/models.ts";
 import type { Services } from "../services/services.ts";
@@ -44,6 +46,30 @@ export async function count(services: Services, batch: MessageBatch): Promise<vo
   } catch (error) {
     logger.warn("Prediction counts not written", { count: messages.length, error });
     for (const { message } of messages) message.retry({ delaySeconds: backoff(message) });
+  }
+}
+
+/** The first delay between two requests to a collector, and the longest that its Retry-After can request. */
+const COLLECTOR_BACKOFF = { baseMs: 15_000, maxMs: 300_000 };
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/** Exports the spans of a batch in one request. Those that the collector refuses are dropped. */
+export async function exportTraces({ settings }: Services, batch: MessageBatch): Promise<void> {
+  const messages = parsedMessages(batch, traceMessage);
+  const spans = messages.flatMap(({ body }) => body.spans);
+  if (!settings.traces || spans.length === 0) return batch.ackAll();
+  try {
+    const rejected = await postSpans(settings.traces, spans);
+    if (rejected > 0) logger.warn("Spans rejected by the collector", { rejected });
+    batch.ackAll();
+  } catch (error) {
+    logger.warn("Spans not exported", { count: spans.length, error });
+    if (!(error instanceof CollectorBusy)) return batch.ackAll();
+    const askedMs = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+    for (const { message } of messages) {
+      const delayMs = Math.max(askedMs, backoffMs(message.attempts, COLLECTOR_BACKOFF));
+      message.retry({ delaySeconds: Math.ceil(delayMs / 1_000) });
+    }
   }
 }
 

@@ -7,7 +7,7 @@ const namesIn = (path: string, pattern: RegExp): string[] => {
   return [...text.matchAll(pattern)].map(([, name = ""]) => name);
 };
 
-const read = ["src/env.ts", "src/env-oidc.ts"].flatMap((path) =>
+const read = ["src/env.ts", "src/env-oidc.ts", "src/env-traces.ts"].flatMap((path) =>
   namesIn(path, /^ {2}([A-Z][A-Z_]+): /gm),
 );
 

@@ -170,7 +170,7 @@ async function runInContainer(
   run: Omit<OutputRun, "declaresFiles">,
 ): Promise<{ outcome: Outcome; finish: Finish }> {
   const { input, stop } = run;
-  const { call, responses, limits, model: named } = run.job;
+  const { call, responses, traceparent, limits, model: named } = run.job;
   const { owner, name } = named;
   const stored = outputs.open({ ...run, declaresFiles: session.declaresFiles });
   try {
@@ -186,6 +186,7 @@ async function runInContainer(
       responses,
       model,
       input,
+      traceparent,
       files,
       limits,
       reporter,

@@ -52,13 +52,19 @@ export class ContainerClient {
    * Sends JSON or a form once, since a run must not start twice. Resolves with the head of the
    * answer, however long that takes; the signal closes the connection, also while the body is read.
    */
-  async stream(path: string, body: string | Form, signal: AbortSignal): Promise<IncomingMessage> {
+  async stream(
+    path: string,
+    body: string | Form,
+    signal: AbortSignal,
+    headers: Record<string, string>,
+  ): Promise<IncomingMessage> {
     const isText = typeof body === "string";
     try {
       return await open(new URL(path, this.#address), {
         method: "POST",
         agent: false,
         headers: {
+          ...headers,
           "content-type": isText ? "application/json" : body.type,
           "content-length": isText ? Buffer.byteLength(body) : body.length,
           accept: "application/json, text/event-stream",

@@ -48,6 +48,8 @@ export interface Run {
   /** The model as callers know it: `owner/name`. */
   model: string;
   input: Record<string, Json>;
+  /** The trace that the server continues; undefined: the run is not traced. */
+  traceparent?: string | undefined;
   files: FilesByUrl;
   limits: Limits;
   reporter: RunReporter;
@@ -55,6 +57,10 @@ export interface Run {
   saveFile?: SaveFile | undefined;
   stop: AbortSignal;
 }
+
+/** Returns the header that continues the trace of a run, if it has one. */
+export const traceHeaders = ({ traceparent }: Run): Record<string, string> =>
+  traceparent === undefined ? {} : { traceparent };
 
 export interface Outcome {
   finish: Finish;

@@ -46,7 +46,9 @@ export class Job {
     this.id = order.prediction_id;
     this.handout = order.handout;
     this.#options = options;
-    this.#log = log.with({ prediction: order.prediction_id, attempt: order.attempt });
+    const { prediction_id: prediction, attempt, traceparent } = order;
+    const trace = traceparent?.split("-")[1];
+    this.#log = log.with({ prediction, attempt, ...(trace !== undefined && { trace }) });
     this.#reporter = new Reporter({
       limits: order.limits,
       onChange: () => this.#channel.notify(),

@@ -27,6 +27,7 @@ const USING: Entry[] = [
   ["teams", "Teams"],
   ["deploying", "Deploying and operating"],
   ["sign-in-and-audit", "Sign-in and audit"],
+  ["monitoring", "Monitoring"],
   ["runners", "Runners and containers"],
   ["limits", "Limits"],
 ];

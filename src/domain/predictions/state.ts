@@ -20,6 +20,7 @@ import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
 import type { JobWeight, WeightFile } from "../../protocol/weights.ts";
 import { type BillableTime, type CostPart, presentCost } from "../money/cost.ts";
 import type { Reservation } from "../money/reservation.ts";
+import type { Trace } from "../traces/trace.ts";
 import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
 
 export interface StoredWebhook extends Webhook {
@@ -111,6 +112,8 @@ export interface PredictionSpec {
   reservation: Reservation | null;
   /** Whether the row is written only when the prediction lasts or has ended. */
   row_held: boolean;
+  /** Absent: the prediction is not traced. */
+  trace?: Trace;
   /** 1; 2 when the first object died before it began. Rows of a later object replace those of the first. */
   object_number: number;
 }

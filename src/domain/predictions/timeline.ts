@@ -7,6 +7,8 @@ type Phase = Exclude<SetupProgress["phase"], "ready">;
 
 /** An attempt that started and whose runner was lost or handed it back. */
 export interface FailedAttempt {
+  /** The number of the attempt among all that were opened. */
+  number: number;
   reason: "lost" | "returned";
   from: number | null;
   to: number;
@@ -37,9 +39,10 @@ export function withEvent(moments: Moments, { event, data }: LogEvent, at: numbe
     case "status": {
       const { failed, started } = moments;
       if (data.attempt !== undefined) return { ...NO_MOMENTS, failed, started: at };
-      if (data.lost === undefined && data.returned === undefined) return moments;
+      const number = data.lost ?? data.returned;
+      if (number === undefined) return moments;
       const reason = data.lost === undefined ? "returned" : "lost";
-      return { ...NO_MOMENTS, failed: [...failed, { reason, from: started, to: at }] };
+      return { ...NO_MOMENTS, failed: [...failed, { number, reason, from: started, to: at }] };
     }
     case "setup": {
       const { phase } = data;

@@ -27,6 +27,7 @@ import { encodeEvents } from "./log-events.ts";
 import { LogWriter, logEnd } from "./log-writer.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Subscribers, Waiters } from "./subscribers.ts";
+import { sendTrace } from "./trace.ts";
 import { completeVersion, measureEnd } from "./version-facts.ts";
 import { DeliveryReport, type FindValue, WebhookSender } from "./webhooks.ts";
 
@@ -185,6 +186,7 @@ export class Effects {
     measureEnd(this.#env, life);
     this.#reportSize(record);
     this.waiters.releaseAll();
+    if (life.spec.trace) this.#ctx.waitUntil(sendTrace(this.#env, record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
     if (life.state.stored) this.#ctx.waitUntil(this.#endUploads(life.spec.id));
     const { attempt, dispatches } = life.state;

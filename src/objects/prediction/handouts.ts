@@ -14,6 +14,7 @@ import {
   type PredictionSpec,
   type SpecWeight,
 } from "../../domain/predictions/state.ts";
+import { traceparentOf } from "../../domain/traces/trace.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { TimedOut } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
@@ -281,6 +282,7 @@ function jobOf(
       setup_logs: spec.setup_logs,
       measure: spec.measure,
       ...(spec.describe && { describe: true }),
+      ...(spec.trace && { traceparent: traceparentOf(spec.trace, attempt.number) }),
       limits: spec.limits,
       files: spec.files,
       ...(weights && { weights }),

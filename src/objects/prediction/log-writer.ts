@@ -215,6 +215,7 @@ export function logEnd(env: Bindings, { spec, state }: PredictionLife): void {
   const line = {
     prediction_id: spec.id,
     user_id: spec.user_id,
+    ...(spec.trace && { trace_id: spec.trace.trace_id }),
     ...(state.attempt?.runner_id && { runner_id: state.attempt.runner_id }),
     model: `${owner}/${name}:${version_number}`,
     hardware: spec.hardware.identifier,

@@ -164,6 +164,10 @@ class Progress {
     this.#setup = withSetupEvent(this.#setup, event, at);
   }
 
+  get hasOutput(): boolean {
+    return this.#moments.output !== null;
+  }
+
   facts(record: PredictionRecord): RunFacts {
     const { spec, state, terminal } = record.life;
     const { attempt } = state;
@@ -180,6 +184,17 @@ class Progress {
       setup: terminal ? null : this.#setup,
     };
   }
+}
+
+/** Returns the facts of a run that has ended. What follows the first output, which may be long, is not read. */
+export function pastFactsOf(record: PredictionRecord): RunFacts {
+  const progress = new Progress();
+  for (const { at, events } of record.log.rows()) {
+    for (const event of events) progress.add(event, at);
+    if (progress.hasOutput) break;
+  }
+  const { moments, ...facts } = progress.facts(record);
+  return { ...facts, moments: { ...moments, ended: record.life.state.completed_at } };
 }
 
 export function runFactsOf(record: PredictionRecord): RunFacts {

@@ -5,6 +5,9 @@ import { pricesInForce } from "../../domain/money/prices-in-force.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
 import { holdsRow, type PredictionSpec, type SpecWeight } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
+import { beginTrace, type Trace } from "../../domain/traces/trace.ts";
+import type { TraceSettings } from "../../env-traces.ts";
+import { currentRequest } from "../../lib/current-request.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
@@ -71,6 +74,7 @@ export async function predictionSpec(
   const prices = pricesInForce(version.prices, isOwn, price_per_hour, now);
   const variables = pickVariables(configuration.variable_names, model.variables);
   const { id, call } = fields;
+  const trace = settings.traces && traceOf(settings.traces);
   const maker = makerOf(caller, request, budgeted);
   const limits = timeLimits(services, version);
   const charges_setup = settings.chargesSetup;
@@ -124,6 +128,7 @@ export async function predictionSpec(
     },
     ...fields,
     ...(weights && { weights }),
+    ...(trace && { trace }),
     reservation,
     row_held: holdsRow(waits, { ...fields, reservation }),
     object_number: 1,
@@ -134,6 +139,12 @@ export async function predictionSpec(
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
   };
+}
+
+/** Returns the trace of the prediction; undefined if it is not sampled. */
+function traceOf({ sampleRate }: TraceSettings): Trace | undefined {
+  const traced = currentRequest()?.traced;
+  return traced && beginTrace(traced, sampleRate);
 }
 
 /**

@@ -14,6 +14,7 @@ export function metered(env: Bindings): Bindings {
       DB: meteredDatabase(env.DB),
       DISPATCH: queue(env.DISPATCH),
       COUNTS: queue(env.COUNTS),
+      TRACES: queue(env.TRACES),
       PREDICTION: namespace(env.PREDICTION, opened),
       ACCOUNT: namespace(env.ACCOUNT, opened),
       // The pool is shared by all predictions and never idle, so it adds no prediction's time.

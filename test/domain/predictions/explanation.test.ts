@@ -150,7 +150,7 @@ describe("in line", () => {
   });
 
   test("a prediction whose runner was lost waits again", () => {
-    const failed = [{ reason: "lost" as const, from: T + 1_000, to: T + 6_000 }];
+    const failed = [{ number: 1, reason: "lost" as const, from: T + 1_000, to: T + 6_000 }];
     const shown = explain(
       facts({ moments: { ...NO_MOMENTS, failed }, waiting_since: T + 6_000 }),
       answer({ why: "no-box", hardware: "l40s" }),

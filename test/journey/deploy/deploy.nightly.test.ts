@@ -38,7 +38,8 @@ const UPLOAD = [
   `POST ${WORKER}/subdomain`,
   `PUT ${WORKER}/schedules`,
 ];
-const QUEUES = ["auspex-dispatch", "auspex-counts", "auspex-dispatch-dead", "auspex-counts-dead"];
+const CONSUMED = ["auspex-dispatch", "auspex-counts", "auspex-traces"];
+const QUEUES = [...CONSUMED, ...CONSUMED.map((name) => `${name}-dead`)];
 
 const BUCKETS = ["auspex-files", "auspex-backups", "auspex-images"];
 const MIGRATIONS = readdirSync(join(ROOT, "migrations")).filter((name) => name.endsWith(".sql"));
@@ -56,8 +57,7 @@ const FRESH = [
   `PUT ${WORKER}`,
   `PATCH ${WORKER}/secrets-bulk`,
   ...UPLOAD,
-  "POST /queues/auspex-dispatch/consumers",
-  "POST /queues/auspex-counts/consumers",
+  ...CONSUMED.map((name) => `POST /queues/${name}/consumers`),
 ];
 
 const secretsOf = () => cloudflare.account.workers.get("auspex")?.secrets ?? new Map();
@@ -67,7 +67,7 @@ test("a deploy works on a fresh account, and again as an update", async () => {
   expect(first.code, first.output).toBe(0);
   expect(cloudflare.changes).toEqual(FRESH);
   expect(cloudflare.account.queues.map(({ name }) => name)).toEqual(QUEUES);
-  for (const name of ["auspex-dispatch", "auspex-counts"]) {
+  for (const name of CONSUMED) {
     const consumer = { script: "auspex", dead_letter_queue: `${name}-dead` };
     expect(cloudflare.account.queues).toContainEqual(
       expect.objectContaining({ name, consumer: expect.objectContaining(consumer) }),
@@ -86,8 +86,7 @@ test("a deploy works on a fresh account, and again as an update", async () => {
   expect(second.code, second.output).toBe(0);
   expect(cloudflare.changes).toEqual([
     ...UPLOAD,
-    "PUT /queues/auspex-dispatch/consumers/consumer",
-    "PUT /queues/auspex-counts/consumers/consumer",
+    ...CONSUMED.map((name) => `PUT /queues/${name}/consumers/consumer`),
   ]);
   expect(secretsOf()).toEqual(set);
   for (const value of set.values()) expect(second.output).not.toContain(value);

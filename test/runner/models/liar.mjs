@@ -103,6 +103,12 @@ const modes = {
     running.delete(id);
     await post(url, { id, status: "failed", error: "no" });
   },
+  /** Reports the trace that came with the request. */
+  async trace(id, url, _input, { headers, context }) {
+    running.delete(id);
+    const { traceparent = null } = headers;
+    await post(url, { id, status: "succeeded", output: { traceparent, context } });
+  },
   async echo(id, url, output) {
     running.delete(id);
     await post(url, { id, status: "succeeded", output });
@@ -154,7 +160,7 @@ http
     if (request.url === "/shutdown") process.exit(0);
     if (cancel) return reply(200, {});
     const chunks = await request.toArray();
-    const { input, webhook } = JSON.parse(Buffer.concat(chunks).toString());
+    const { input, webhook, context = null } = JSON.parse(Buffer.concat(chunks).toString());
     runs += 1;
     if (input.mode === "hangUp") return request.socket.destroy();
     // `brokenOnce` fails in a container that has had other runs, so a new container takes the run.
@@ -168,6 +174,6 @@ http
     running.add(id);
     reply(202, { id, status: "starting" });
     if (dead) return post(webhook, { id, status: "failed", error: "Invalid operation" });
-    await modes[input.mode](id, webhook, input);
+    await modes[input.mode](id, webhook, input, { headers: request.headers, context });
   })
   .listen(Number(PORT), HOST);

@@ -100,6 +100,7 @@ export type JobOptions = Partial<
     | "files"
     | "weights"
     | "call"
+    | "traceparent"
   >
 > & { limits?: Partial<RunnableJob["limits"]> };
 

@@ -1,6 +1,11 @@
 /** A server of the test that speaks the OpenAI convention, or not, and a session with it. */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { onTestFinished, vi } from "vitest";
 import { DEFAULT_TIMING, type Run, type Timing } from "../../../runner/src/interfaces/interface.ts";
 import { LargeReads } from "../../../runner/src/interfaces/large-reads.ts";
@@ -46,7 +51,7 @@ export const chunk = (content: string, more: object = {}) => ({
 
 export class FakeServer {
   /** All requests, in order. */
-  readonly asked: { path: string; body: Body }[] = [];
+  readonly asked: { path: string; body: Body; headers: IncomingHttpHeaders }[] = [];
   /** Answers by path; any other path is a 404. */
   readonly answers: Record<string, Answer> = {
     "/health": (response) => void response.writeHead(200).end(),
@@ -85,7 +90,7 @@ export class FakeServer {
     const text = Buffer.concat(await request.toArray()).toString();
     const body = text === "" ? {} : JSON.parse(text);
     const path = request.url ?? "";
-    this.asked.push({ path, body });
+    this.asked.push({ path, body, headers: request.headers });
     const posted = request.method === "POST";
     if (posted) {
       this.open += 1;
@@ -146,12 +151,13 @@ export async function connect(
     input: Body,
     limits = LIMITS,
     responses?: ResponsesVia,
+    traceparent?: string,
   ): Attempt => {
     const reporter = record();
     const stop = new AbortController();
     const model = "ada/parrot";
     const files = new Map();
-    const given = { id: "1", call, responses, model, input, files, limits, reporter };
+    const given = { id: "1", call, responses, traceparent, model, input, files, limits, reporter };
     return {
       reporter,
       outcome: session.run({ ...given, stop: stop.signal }),

@@ -10,7 +10,7 @@ import { env } from "cloudflare:workers";
 import worker from "../../../src/worker.ts";
 
 export async function deliver(
-  queue: "dispatch" | "counts",
+  queue: "dispatch" | "counts" | "traces",
   ...bodies: unknown[]
 ): Promise<QueueResult> {
   const messages = bodies.map((body, n) => ({

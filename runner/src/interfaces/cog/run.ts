@@ -24,6 +24,7 @@ import {
   type Outcome,
   type Run,
   type Timing,
+  traceHeaders,
 } from "../interface.ts";
 import { ServerFailure } from "../openai/error.ts";
 import { Delta } from "./delta.ts";
@@ -114,7 +115,11 @@ export class CogRun {
   async #create(input: string, webhook: string): Promise<void> {
     const { id, stop } = this.#run;
     const events = this.#parts.iterator ? ["output", "logs", "completed"] : ["logs", "completed"];
-    const body = objectText({ id, webhook, webhook_events_filter: events }, { input });
+    const trace = traceHeaders(this.#run);
+    // Cog 0.14.11 and later give the context to the model: current_scope().context.
+    const context = trace.traceparent === undefined ? {} : { context: trace };
+    const head = { id, webhook, webhook_events_filter: events, ...context };
+    const body = objectText(head, { input });
     for (let tries = 1; ; tries++) {
       if (stop.aborted) return this.#settle({ status: "canceled", output: "none" }, "kept");
       this.#requested ??= performance.now();
@@ -131,8 +136,12 @@ export class CogRun {
       return await this.#parts.client.call({
         method: "PUT",
         path: `/predictions/${this.#run.id}`,
-        // Exactly these headers: the Go variant compares them as text.
-        headers: { "content-type": "application/json", prefer: "respond-async" },
+        // Exactly these two: the Go variant compares them as text.
+        headers: {
+          "content-type": "application/json",
+          prefer: "respond-async",
+          ...traceHeaders(this.#run),
+        },
         body,
         timeoutMs: CREATE_TIMEOUT_MS,
       });

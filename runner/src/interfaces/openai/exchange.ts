@@ -13,7 +13,7 @@ import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
 import { internal } from "../../lib/failure.ts";
 import { type ContainerClient, readBounded } from "../container-client.ts";
-import { apiKeyRequired, type Run, type Timing } from "../interface.ts";
+import { apiKeyRequired, type Run, type Timing, traceHeaders } from "../interface.ts";
 import type { LargeReads } from "../large-reads.ts";
 import { AnswerReader, type OnOutput, type Output, parseOrUndefined } from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
@@ -182,7 +182,7 @@ export class OpenAiExchange {
 
   async #sendToTei(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
     const body = exactText(teiBody(input));
-    const answer = await this.#parts.client.stream(TEI_RERANK, body, end);
+    const answer = await this.#parts.client.stream(TEI_RERANK, body, end, traceHeaders(this.#run));
     return { call: "rerank", answer, whole: false, asCalled: rankingOfTei };
   }
 
@@ -206,7 +206,7 @@ export class OpenAiExchange {
     const { client, model } = this.#parts;
     const body = translated(() => requestBody(call, input, model));
     const form = formOf(call, body, this.#run.files);
-    return client.stream(PATHS[call], form ?? exactText(body), end);
+    return client.stream(PATHS[call], form ?? exactText(body), end, traceHeaders(this.#run));
   }
 
   /** vLLM also responds with 404 for an unknown model. */
