@@ -10,6 +10,7 @@ import { checkEngine } from "./check/docker.ts";
 import { readMachine } from "./check/hardware.ts";
 import { createExecutor } from "./containers/create-executor.ts";
 import { ControlPlane } from "./control-plane/client.ts";
+import { GpuMeter } from "./devices/gpu-meter.ts";
 import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { messageOf, RegistrationRefused } from "./lib/error.ts";
@@ -78,6 +79,8 @@ async function run(settings: Settings): Promise<number> {
   );
   if (!isAlone) return 0;
   const controlPlane = new ControlPlane(settings);
+  const meter = new GpuMeter();
+  if (found.some(({ pretend }) => !pretend)) await meter.start();
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
     machine: await readMachine(found),
@@ -86,6 +89,7 @@ async function run(settings: Settings): Promise<number> {
     executor: createExecutor({
       engine: options,
       gpus,
+      meter,
       name,
       adoption: adoptionOf(settings, options),
       ...capacity,
@@ -95,6 +99,7 @@ async function run(settings: Settings): Promise<number> {
       log,
       timing: { cancelGraceMs: settings.cancel_seconds * 1_000 },
     }),
+    meter,
     log,
     ring,
     reload,

@@ -13,6 +13,7 @@ import type { ControlPlane } from "./control-plane/client.ts";
 import { Poller } from "./control-plane/poller.ts";
 import { Snapshots } from "./control-plane/snapshots.ts";
 import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
+import type { GpuMeter } from "./devices/gpu-meter.ts";
 import type { Executor } from "./jobs/executor.ts";
 import { Job } from "./jobs/job.ts";
 import type { Slots } from "./jobs/slots.ts";
@@ -31,6 +32,7 @@ export interface SessionOptions {
   machine: Machine;
   controlPlane: ControlPlane;
   executor: Executor;
+  meter: Pick<GpuMeter, "readings">;
   slots: Slots;
   source: SnapshotSource;
   log: Log;
@@ -163,7 +165,7 @@ export class Session {
   }
 
   #makeTelemetry(): Telemetry {
-    const { runner, machine, controlPlane, executor, slots, log, stop } = this.#options;
+    const { runner, meter, controlPlane, executor, slots, log, stop } = this.#options;
     const { runner_id, session, settings } = this.#session;
     const poller = this.#poller;
     let paused = false;
@@ -177,7 +179,7 @@ export class Session {
         running: slots.ids.slice(0, MAX_RUNNING),
         warm: distinct(executor.warm().map(({ model }) => model)).slice(0, MAX_WARM),
       }),
-      load: () => readLoad(machine.gpus.length > 0),
+      load: () => readLoad(meter.readings.values()),
       report: (telemetry, signal) => controlPlane.report(telemetry, signal),
       onAnswer: ({ draining }) => {
         if (draining === paused) return;

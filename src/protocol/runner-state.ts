@@ -35,8 +35,20 @@ export const containerKey = z.string().min(1).max(64);
 
 export const containerPhase = z.enum(["starting", "ready", "stopping"]);
 
-const device = z.object({
-  id: z.string().min(1).max(100),
+/** What the driver measures of a GPU, as far as it says. */
+export const gpuReading = z.object({
+  /** The share of the time in which the GPU works, from 0 to 1. */
+  utilization: z.number().min(0).max(1).optional(),
+  memory_used_bytes: memory.optional(),
+  memory_total_bytes: memory.optional(),
+  temperature_celsius: z.number().min(-100).max(1_000).optional(),
+  power_watts: z.number().nonnegative().max(100_000).optional(),
+});
+export type GpuReading = z.infer<typeof gpuReading>;
+
+const device = gpuReading.extend({
+  /** The driver's: `GPU-…`, or `MIG-…`, also with slashes. */
+  id: z.string().regex(/^[\w/.:-]{1,100}$/),
   name: shownText(200),
   memory_gb: z.number().nonnegative(),
   /** The container that has the device. */

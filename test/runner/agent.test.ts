@@ -70,6 +70,7 @@ function agent(run: Reservation["run"], slots = 2, more: Partial<AgentOptions> =
     drainSeconds: 600,
     controlPlane: new ControlPlane({ url: plane.url, token: "ausr_x" }),
     executor: fakeExecutor(run),
+    meter: { readings: new Map() },
     log: silentLog,
     ring: new LogRing(),
     reload: reload.signal,

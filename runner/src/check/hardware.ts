@@ -3,13 +3,13 @@ import { execFile } from "node:child_process";
 import os from "node:os";
 import { promisify } from "node:util";
 import type { Load, Machine } from "../../../src/protocol/runner.ts";
+import type { GpuReading } from "../../../src/protocol/runner-state.ts";
 
 const run = promisify(execFile);
 /** nvidia-smi hangs for minutes if a GPU has fallen off the bus. */
 const NVIDIA_SMI_TIMEOUT_MS = 5_000;
 
 export type Gpu = Machine["gpus"][number];
-export type GpuLoad = NonNullable<Load["gpus"]>[number];
 
 /** @param others shown where the driver lists none */
 export async function readMachine(others: readonly Gpu[] = []): Promise<Machine> {
@@ -21,16 +21,15 @@ export async function readMachine(others: readonly Gpu[] = []): Promise<Machine>
   };
 }
 
-/** `withGpus` is false on machines without GPUs, to save starting nvidia-smi. */
-export async function readLoad(withGpus: boolean): Promise<Load> {
-  const load = {
-    cpu: os.loadavg()[0] ?? 0,
-    memory_used_gb: toGb(os.totalmem() - os.freemem()),
-  };
-  if (!withGpus) return load;
-  const csv = await queryGpus("utilization.gpu,memory.used").catch(() => "");
-  return { ...load, gpus: parseGpuLoads(csv) };
-}
+/** @param gpus what the driver last measured */
+export const readLoad = (gpus: Iterable<GpuReading>): Load => ({
+  cpu: os.loadavg()[0] ?? 0,
+  memory_used_gb: toGb(os.totalmem() - os.freemem()),
+  gpus: Array.from(gpus, ({ utilization = 0, memory_used_bytes = 0 }) => ({
+    used: utilization,
+    memory_used_gb: toGb(memory_used_bytes),
+  })),
+});
 
 /** Returns one line per GPU; rejects if the driver is missing or does not respond. */
 export async function queryGpus(fields: string): Promise<string> {
@@ -47,13 +46,6 @@ export const parseGpus = (csv: string): Gpu[] =>
   rows(csv).map(([name = "", memory]) => ({
     name: name.slice(0, 200),
     memory_gb: mibToGb(amount(memory)),
-  }));
-
-/** Lines of `percent, MiB`; `used` is a fraction from 0 to 1. */
-export const parseGpuLoads = (csv: string): GpuLoad[] =>
-  rows(csv).map(([used, memory]) => ({
-    used: amount(used) / 100,
-    memory_used_gb: mibToGb(amount(memory)),
   }));
 
 const rows = (csv: string) =>

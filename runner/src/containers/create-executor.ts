@@ -4,6 +4,7 @@ import type { ContainerInterface } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { DeviceSource } from "../devices/device.ts";
 import { DeviceWatch } from "../devices/device-watch.ts";
+import type { GpuMeter } from "../devices/gpu-meter.ts";
 import { Ledger } from "../devices/ledger.ts";
 import { DockerEngine } from "../engines/docker/docker-engine.ts";
 import { type Engine, referenceOf } from "../engines/engine.ts";
@@ -46,6 +47,7 @@ export interface ExecutorOptions {
   engine: EngineOptions;
   /** The machine has no GPUs by default. */
   gpus?: DeviceSource;
+  meter?: Pick<GpuMeter, "readings">;
   /** The source of input files and the destination of output files. */
   controlPlane: FileStore;
   files: FileOptions;
@@ -167,7 +169,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
     images: () => images,
     state: () => ({
       containers: pool.states(),
-      devices: ledger.devices(),
+      devices: ledger.devices().map((one) => ({
+        ...one,
+        ...options.meter?.readings.get(one.id),
+      })),
       max_containers: containers,
     }),
     measured: () => measures.take(),

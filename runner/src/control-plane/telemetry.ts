@@ -11,7 +11,7 @@ export interface TelemetryOptions {
   /** The shortest interval between two reports when the running jobs change. Default: 5 s. */
   minIntervalMs?: number;
   state: () => RunnerState;
-  load: () => Promise<Load>;
+  load: () => Load;
   report: (telemetry: TelemetryRequest, signal: AbortSignal) => Promise<TelemetryResponse>;
   onAnswer: (answer: TelemetryResponse) => void;
   log: Log;
@@ -69,7 +69,7 @@ export class Telemetry {
     await this.#report({ ...this.#options.state(), state }, signal).catch(() => undefined);
   }
 
-  async #report(state: RunnerState, signal: AbortSignal): Promise<TelemetryResponse> {
-    return this.#options.report({ ...state, load: await this.#options.load() }, signal);
+  #report(state: RunnerState, signal: AbortSignal): Promise<TelemetryResponse> {
+    return this.#options.report({ ...state, load: this.#options.load() }, signal);
   }
 }

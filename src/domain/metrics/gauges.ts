@@ -1,5 +1,6 @@
 /** The present state of pools, as families of metrics. */
 import type { Family, Sample } from "../../lib/openmetrics.ts";
+import type { GpuReading } from "../../protocol/runner-state.ts";
 
 /** The line and the runners of a pool, in numbers. */
 export interface PoolGauges {
@@ -9,12 +10,29 @@ export interface PoolGauges {
   slots: { state: "free" | "used"; count: number }[];
   /** The model is `owner/name`. */
   containers: { model: string; state: string; count: number }[];
+  /** Of connected runners, the first of each before all others. */
+  gpus: { runner: string; gpu: string; reading: GpuReading }[];
 }
 
 /** A pool has at most so many models with containers in an exposition. */
 export const MAX_CONTAINER_SERIES = 300;
 
+/** The most GPUs in an exposition, of all pools. */
+export const MAX_GPUS = 500;
+
 export function gaugesOf(pools: PoolGauges[]): Family[] {
+  const gpus = pools
+    .flatMap(({ pool, gpus }) => gpus.map((one, place) => ({ ...one, pool, place })))
+    .toSorted((a, b) => a.place - b.place)
+    .slice(0, MAX_GPUS);
+  const ofGpus = (name: string, help: string, value: keyof GpuReading): Family => ({
+    name: `auspex_gpu_${name}`,
+    type: "gauge",
+    help,
+    samples: gpus.flatMap(({ pool, runner, gpu, reading: { [value]: told } }) =>
+      told === undefined ? [] : [{ labels: { pool, runner, gpu }, value: told }],
+    ),
+  });
   const gauge = (name: string, help: string, of: (one: PoolGauges) => Sample[]): Family => ({
     name: `auspex_${name}`,
     type: "gauge",
@@ -48,5 +66,10 @@ export function gaugesOf(pools: PoolGauges[]): Family[] {
     gauge("containers", "Containers by model and state.", ({ containers }) =>
       containers.map(({ model, state, count }) => ({ labels: { model, state }, value: count })),
     ),
+    ofGpus("utilization_ratio", "Share of the time in which the GPU works.", "utilization"),
+    ofGpus("memory_used_bytes", "Memory of the GPU in use.", "memory_used_bytes"),
+    ofGpus("memory_total_bytes", "Memory of the GPU.", "memory_total_bytes"),
+    ofGpus("temperature_celsius", "Temperature of the GPU.", "temperature_celsius"),
+    ofGpus("power_watts", "Power that the GPU draws.", "power_watts"),
   ];
 }

@@ -1,6 +1,7 @@
 /** The pool's line and runners in numbers, for the metrics of the deployment. */
-import { MAX_CONTAINER_SERIES, type PoolGauges } from "../../domain/metrics/gauges.ts";
+import { MAX_CONTAINER_SERIES, MAX_GPUS, type PoolGauges } from "../../domain/metrics/gauges.ts";
 import type { Bindings } from "../../env.ts";
+import { gpuReading } from "../../protocol/runner-state.ts";
 import { Counts } from "../stubs/metrics.ts";
 import type { ConnectedRunners } from "./connected-runners.ts";
 import type { ContainerNames } from "./containers.ts";
@@ -47,7 +48,29 @@ export function poolGauges(
         const [model, state]: [string, string] = JSON.parse(key);
         return { model, state, count };
       }),
+    gpus: gpusOf(usable),
   };
+}
+
+/**
+ * Returns the GPUs with readings: the first of each runner, then the second, so that a runner that reports many
+ * takes no other's place. Runners of different tokens may have the same name, and a runner may name the GPUs of
+ * another: each series is there once.
+ */
+function gpusOf(runners: PoolRunner[]): PoolGauges["gpus"] {
+  const found = runners.flatMap(({ name: runner = "", snapshot }) =>
+    snapshot.devices.flatMap((device, place) => {
+      const { id: gpu } = device;
+      const { data: reading = {} } = gpuReading.safeParse(device);
+      return Object.keys(reading).length === 0 ? [] : [{ place, runner, gpu, reading }];
+    }),
+  );
+  const gpus = new Map<string, PoolGauges["gpus"][number]>();
+  for (const { place: _, ...one } of found.toSorted((a, b) => a.place - b.place)) {
+    const series = JSON.stringify([one.runner, one.gpu]);
+    if (gpus.size < MAX_GPUS && !gpus.has(series)) gpus.set(series, one);
+  }
+  return [...gpus.values()];
 }
 
 function stateOf(runner: PoolRunner, isSuspended: boolean, now: number): string {

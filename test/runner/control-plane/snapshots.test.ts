@@ -126,7 +126,7 @@ function telemetry(minIntervalMs: number) {
       running: [...running],
       warm: [],
     }),
-    load: async () => ({ cpu: 0, memory_used_gb: 0 }),
+    load: () => ({ cpu: 0, memory_used_gb: 0 }),
     report: async ({ running }) => {
       reports.push(running);
       return { draining: false };
