@@ -34,8 +34,8 @@ const REREGISTER_DELAY = { baseMs: 1_000, maxMs: 1_000 };
 const RELEASE_MS = 10_000;
 
 export class Agent {
+  readonly slots: Slots;
   readonly #options: AgentOptions;
-  readonly #slots: Slots;
   /** The ID of this process, which stays the same when the runner registers again. */
   readonly #process = randomUUID();
   readonly #source: SnapshotSource;
@@ -54,8 +54,8 @@ export class Agent {
     onAbort(stop, () => setTimeout(() => drained.abort(), drainSeconds * 1_000).unref());
     this.#deadline = AbortSignal.any([kill, drained.signal]);
     this.#end = AbortSignal.any([stop, reload]);
-    this.#slots = new Slots(options.runner.slots);
-    this.#source = new SnapshotSource({ slots: this.#slots, executor: options.executor });
+    this.slots = new Slots(options.runner.slots);
+    this.#source = new SnapshotSource({ slots: this.slots, executor: options.executor });
   }
 
   /**
@@ -66,7 +66,7 @@ export class Agent {
     const { executor, reload, stop } = this.#options;
     const end = this.#end;
     executor.onChange = () => this.#onChange(false);
-    this.#slots.onChange = () => this.#onChange(true);
+    this.slots.onChange = () => this.#onChange(true);
     await executor.open();
     try {
       while (!end.aborted) {
@@ -125,7 +125,7 @@ export class Agent {
     const { runner, log } = this.#options;
     const session = new Session(response, {
       ...this.#options,
-      slots: this.#slots,
+      slots: this.slots,
       source: this.#source,
       stop: this.#end,
     });
@@ -158,14 +158,14 @@ export class Agent {
   async #finishJobs(): Promise<void> {
     const deadline = this.#deadline;
     const reason = "the runner is shutting down";
-    this.#slots.drain(reason);
+    this.slots.drain(reason);
     const done = new AbortController();
-    const allDone = this.#slots.idle().finally(() => done.abort());
+    const allDone = this.slots.idle().finally(() => done.abort());
     const timedOut = deadline.aborted
       ? undefined
       : once(deadline, "abort", { signal: done.signal });
     await Promise.race([allDone, timedOut]).catch(() => undefined);
-    this.#slots.release(reason);
+    this.slots.release(reason);
     await Promise.race([allDone, sleep(RELEASE_MS, done.signal)]).catch(() => undefined);
   }
 }

@@ -18,6 +18,7 @@ import { Failure } from "./lib/failure.ts";
 import { createLog, surviveUnhandledRejections } from "./lib/log.ts";
 import { LogRing } from "./lib/log-ring.ts";
 import { VERSION } from "./lib/version.ts";
+import { serveMetrics } from "./metrics/server.ts";
 import {
   adoptionOf,
   capacityOf,
@@ -58,7 +59,7 @@ async function main(): Promise<number> {
 async function run(settings: Settings): Promise<number> {
   const ring = new LogRing([settings.token]);
   const log = createLog({ level: settings.log_level, format: settings.log_format, ring });
-  const { name, hardware, engine } = settings;
+  const { name, hardware, engine, metrics_address } = settings;
   const { stop, kill, reload } = signals();
   surviveUnhandledRejections(log);
   const gpus = gpuSource(settings);
@@ -81,24 +82,25 @@ async function run(settings: Settings): Promise<number> {
   const controlPlane = new ControlPlane(settings);
   const meter = new GpuMeter();
   if (found.some(({ pretend }) => !pretend)) await meter.start();
+  const executor = createExecutor({
+    engine: options,
+    gpus,
+    meter,
+    name,
+    adoption: adoptionOf(settings, options),
+    ...capacity,
+    controlPlane,
+    files: fileOptions(settings),
+    weights: weightOptions(settings),
+    log,
+    timing: { cancelGraceMs: settings.cancel_seconds * 1_000 },
+  });
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
     machine: await readMachine(found),
     drainSeconds: settings.drain_seconds,
     controlPlane,
-    executor: createExecutor({
-      engine: options,
-      gpus,
-      meter,
-      name,
-      adoption: adoptionOf(settings, options),
-      ...capacity,
-      controlPlane,
-      files: fileOptions(settings),
-      weights: weightOptions(settings),
-      log,
-      timing: { cancelGraceMs: settings.cancel_seconds * 1_000 },
-    }),
+    executor,
     meter,
     log,
     ring,
@@ -107,6 +109,11 @@ async function run(settings: Settings): Promise<number> {
     kill,
   });
   try {
+    if (metrics_address) {
+      const { slots } = agent;
+      await serveMetrics({ address: metrics_address, runner: name, executor, slots });
+      log.info("serving metrics", metrics_address);
+    }
     await agent.run();
     log.info("stopped");
     return reload.aborted && !stop.aborted ? RELOADED : 0;

@@ -14,12 +14,12 @@ export interface Sample {
 export interface Family {
   /** Without `_total`. */
   name: string;
-  type: "counter" | "gauge" | "histogram" | "info";
-  help: string;
+  type: "counter" | "gauge" | "histogram" | "info" | "unknown";
+  help?: string | undefined;
   samples: Sample[];
 }
 
-const SUFFIXES = { counter: "_total", info: "_info", gauge: "", histogram: "" };
+const SUFFIXES = { counter: "_total", info: "_info", gauge: "", histogram: "", unknown: "" };
 
 /** Returns the families that have samples as text. */
 export function expositionOf(families: Family[]): string {
@@ -28,10 +28,10 @@ export function expositionOf(families: Family[]): string {
       ? []
       : [
           `# TYPE ${name} ${type}`,
-          `# HELP ${name} ${escaped(help)}`,
+          ...(help ? [`# HELP ${name} ${escaped(help)}`] : []),
           ...samples.map(
             ({ suffix = SUFFIXES[type], labels, value }) =>
-              `${name}${suffix}${labelsText(labels)} ${value}`,
+              `${name}${suffix}${labelsText(labels)} ${valueText(value)}`,
           ),
         ],
   );
@@ -44,6 +44,8 @@ const labelsText = (labels: Labels): string => {
   );
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 };
+
+const valueText = (value: number): string => String(value).replace("Infinity", "Inf");
 
 /** A value of a stranger can end neither its quotes nor its line. */
 const escaped = (text: string): string =>

@@ -35,7 +35,7 @@ export const containerKey = z.string().min(1).max(64);
 
 export const containerPhase = z.enum(["starting", "ready", "stopping"]);
 
-/** What the driver measures of a GPU, as far as it says. */
+/** Measurements of a GPU, as far as its driver tells them. */
 export const gpuReading = z.object({
   /** The share of the time in which the GPU works, from 0 to 1. */
   utilization: z.number().min(0).max(1).optional(),

@@ -1,13 +1,8 @@
 /** The machine's hardware: cores and memory from the system, GPUs from nvidia-smi if present. */
-import { execFile } from "node:child_process";
 import os from "node:os";
-import { promisify } from "node:util";
 import type { Load, Machine } from "../../../src/protocol/runner.ts";
 import type { GpuReading } from "../../../src/protocol/runner-state.ts";
-
-const run = promisify(execFile);
-/** nvidia-smi hangs for minutes if a GPU has fallen off the bus. */
-const NVIDIA_SMI_TIMEOUT_MS = 5_000;
+import { queryGpus } from "../devices/nvidia-smi.ts";
 
 export type Gpu = Machine["gpus"][number];
 
@@ -30,16 +25,6 @@ export const readLoad = (gpus: Iterable<GpuReading>): Load => ({
     memory_used_gb: toGb(memory_used_bytes),
   })),
 });
-
-/** Returns one line per GPU; rejects if the driver is missing or does not respond. */
-export async function queryGpus(fields: string): Promise<string> {
-  const { stdout } = await run(
-    "nvidia-smi",
-    [`--query-gpu=${fields}`, "--format=csv,noheader,nounits"],
-    { timeout: NVIDIA_SMI_TIMEOUT_MS, killSignal: "SIGKILL" },
-  );
-  return stdout;
-}
 
 /** Lines of `name, MiB`. */
 export const parseGpus = (csv: string): Gpu[] =>

@@ -14,6 +14,7 @@ import type { OutputFiles } from "../files/output-files.ts";
 import type { ContainerFile } from "../files/output-references.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, Session, Timing } from "../interfaces/interface.ts";
+import type { ServingContainer } from "../jobs/executor.ts";
 import { asFailure, external, type Failure, internal } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import type { LeftContainer } from "./adoption.ts";
@@ -169,6 +170,13 @@ export class Container {
 
   get users(): number {
     return this.#occupancy.users;
+  }
+
+  get serving(): ServingContainer | undefined {
+    if (!this.#session || !this.#alive) return undefined;
+    const { owner, name, version_number } = this.#specification.model;
+    const version = String(version_number);
+    return { name: this.id, model: `${owner}/${name}`, version, address: this.#alive.address };
   }
 
   get state(): ContainerState {

@@ -6,6 +6,7 @@ import type { DeviceSource } from "../devices/device.ts";
 import { DeviceWatch } from "../devices/device-watch.ts";
 import type { GpuMeter } from "../devices/gpu-meter.ts";
 import { Ledger } from "../devices/ledger.ts";
+import { diskUsage } from "../disk/disk-space.ts";
 import { DockerEngine } from "../engines/docker/docker-engine.ts";
 import { type Engine, referenceOf } from "../engines/engine.ts";
 import type { EngineOptions } from "../engines/options.ts";
@@ -175,6 +176,19 @@ export function createExecutor(options: ExecutorOptions): Executor {
       })),
       max_containers: containers,
     }),
+    serving: () => pool.serving(),
+    async storage() {
+      const [data, images, kept] = await Promise.all([
+        diskUsage([options.files.cache, weights.folder]).catch(() => undefined),
+        engine.imageStorage?.().catch(() => undefined),
+        weights.evictables(),
+      ]);
+      const weightBytes = kept.reduce((sum, { size }) => sum + size, 0);
+      return {
+        disks: { data, images: images?.disk },
+        caches: { images: images?.bytes, weights: weightBytes, inputs: inputs.bytes },
+      };
+    },
     measured: () => measures.take(),
     reserve(job, stop) {
       const found = pool.reserve(job, partsOf(job), stop);

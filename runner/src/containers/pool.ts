@@ -12,7 +12,12 @@ import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
 import type { Lease, Ledger } from "../devices/ledger.ts";
-import { type JobOrder, runIdOf, type WarmContainer } from "../jobs/executor.ts";
+import {
+  type JobOrder,
+  runIdOf,
+  type ServingContainer,
+  type WarmContainer,
+} from "../jobs/executor.ts";
 import { internal } from "../lib/failure.ts";
 import type { LeftContainer } from "./adoption.ts";
 import { Container, type ContainerParts } from "./container.ts";
@@ -38,6 +43,10 @@ export class ContainerPool {
   warm(): WarmContainer[] {
     const available = [...this.#containers].filter(({ isReady, hasRoom }) => isReady && hasRoom);
     return available.map(({ key, model }) => ({ key, model }));
+  }
+
+  serving(): ServingContainer[] {
+    return [...this.#containers].flatMap(({ serving }) => serving ?? []);
   }
 
   states(): ContainerState[] {

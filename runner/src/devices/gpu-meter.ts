@@ -1,7 +1,7 @@
-/** What the GPUs of this machine do, as nvidia-smi measures it every 10 seconds. */
+/** Readings of the GPUs of this machine, which nvidia-smi measures every 10 seconds. */
 import { type GpuReading, gpuReading } from "../../../src/protocol/runner-state.ts";
-import { queryGpus } from "../check/hardware.ts";
 import { repeat } from "../lib/repeat.ts";
+import { queryGpus } from "./nvidia-smi.ts";
 
 const INTERVAL_MS = 10_000;
 
@@ -13,23 +13,18 @@ const ofMebibytes = (mebibytes: number) => mebibytes * 1024 ** 2;
 export class GpuMeter {
   readonly #query: (fields: string) => Promise<string>;
   #readings: ReadonlyMap<string, GpuReading> = new Map();
-  #end = () => {};
 
   constructor(query = queryGpus) {
     this.#query = query;
   }
 
-  /** Resolves after the first reading. */
+  /** Reads until the process ends. Resolves after the first reading. */
   async start(): Promise<void> {
     await this.read();
-    this.#end = repeat(INTERVAL_MS, () => this.read());
+    repeat(INTERVAL_MS, () => this.read());
   }
 
-  stop(): void {
-    this.#end();
-  }
-
-  /** By the UUID of each GPU, in the driver's order. Instances of a partitioned GPU have none. */
+  /** The readings by UUID, in the order of the driver. Instances of a partitioned GPU have none. */
   get readings(): ReadonlyMap<string, GpuReading> {
     return this.#readings;
   }

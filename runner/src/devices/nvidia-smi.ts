@@ -14,6 +14,9 @@ const run = promisify(execFile);
  */
 const ANSWER_MS = 30_000;
 
+/** Readings take less than a listing, and come again soon. */
+const READING_MS = 5_000;
+
 /** The limit of the output; one GPU takes 20 KB. */
 const MAX_BYTES = 8 * 1024 ** 2;
 
@@ -55,6 +58,16 @@ export class NvidiaSmi implements DeviceSource {
       throw new Error(stdout.trim().slice(0, 500));
     }
   }
+}
+
+/** Returns one line per GPU; rejects if the driver is missing or does not respond. */
+export async function queryGpus(fields: string): Promise<string> {
+  const { stdout } = await run(
+    "nvidia-smi",
+    [`--query-gpu=${fields}`, "--format=csv,noheader,nounits"],
+    { timeout: READING_MS, killSignal: "SIGKILL" },
+  );
+  return stdout;
 }
 
 const execFailure = z.object({ killed: z.boolean(), stdout: z.string() });

@@ -5,15 +5,11 @@
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { gigabytes } from "../files/transfer.ts";
+import type { DiskUsage } from "../jobs/executor.ts";
 import { messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
 import { Mutex } from "../lib/mutex.ts";
 import { type Evictable, type EvictionSource, evictionOrder } from "./evictable.ts";
-
-export interface DiskUsage {
-  free: number;
-  total: number;
-}
 
 export interface DiskSpaceOptions {
   /** Rejects if the usage cannot be read. */

@@ -13,6 +13,7 @@ import type { Lease } from "../devices/ledger.ts";
 import type { Machine } from "../devices/share.ts";
 import type { ContainerFile } from "../files/output-references.ts";
 import type { Listening } from "../interfaces/listen-watch.ts";
+import type { DiskUsage } from "../jobs/executor.ts";
 import { Failure } from "../lib/failure.ts";
 
 /** `repository@digest`, as in the protocol. */
@@ -132,6 +133,8 @@ export interface Engine {
   open(listen: (host: string) => Promise<number>, left?: Left): Promise<OpenEngine>;
   /** `repository@digest` of the images on this machine. */
   images(): Promise<string[]>;
+  /** The disk with the images, and the size of those that can be removed, as far as they are known. */
+  imageStorage?(): Promise<{ disk?: DiskUsage; bytes?: number }>;
   /** The reason why the engine cannot mount folders into containers; undefined if it can. */
   readonly noMounts: string | undefined;
   /** @returns the size of the unpacked image in bytes */

@@ -57,6 +57,10 @@ export class FileCache {
     this.#limits = limits;
   }
 
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Loads the sources that an earlier process left, and removes its partial files. */
   async start(): Promise<void> {
     try {

@@ -82,6 +82,11 @@ export class InputFiles {
     await this.#cache.start();
   }
 
+  /** The size of the cached files. */
+  get bytes(): number {
+    return this.#cache.bytes;
+  }
+
   /** @throws Failure for a file that cannot be fetched; the signal's reason */
   async open(job: RunnableJob, stop: AbortSignal): Promise<ReachableInput> {
     if (job.files.length === 0) return { input: job.input, files: new Map(), close() {} };

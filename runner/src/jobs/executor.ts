@@ -109,6 +109,29 @@ export interface Reservation {
   leave(): void;
 }
 
+/** A container whose server responds. */
+export interface ServingContainer {
+  /** Unique among the containers of the runner. */
+  name: string;
+  /** `owner/name`. */
+  model: string;
+  version: string;
+  address: URL;
+}
+
+/** The use of disks, in bytes, as far as it is known. */
+export interface StorageUse {
+  /** `data`: the fullest disk with the runner's own folders. `images`: the disk with Docker's images. */
+  disks: { data?: DiskUsage | undefined; images?: DiskUsage | undefined };
+  /** Images that this runner has pulled, weights, and input files. */
+  caches: { images?: number | undefined; weights?: number; inputs?: number };
+}
+
+export interface DiskUsage {
+  free: number;
+  total: number;
+}
+
 export type ExecutorState = Pick<RunnerSnapshot, "containers" | "devices" | "max_containers">;
 
 export interface Executor {
@@ -122,6 +145,9 @@ export interface Executor {
   /** `repository@digest` of the images on this machine, as of the last refresh. */
   images(): string[];
   state(): ExecutorState;
+  /** The containers that are ready, also those that take no more runs. */
+  serving(): ServingContainer[];
+  storage(): Promise<StorageUse>;
   /** Returns the durations of setups and runs since the last call. */
   measured(): Measured[];
   /** Called when the executor's state has changed. */

@@ -139,6 +139,17 @@ export const settingsSchema = z.strictObject({
   cancel_seconds: count(1, 3_600)
     .default(30)
     .describe("time for a canceled model to stop before it is killed (default: 30)"),
+  metrics_address: z
+    .string()
+    .transform((text, context) => {
+      const [, ip, name, port] = /^(?:\[([\da-f:.]+)\]|([^[\]:/\s]+)):(\d{1,5})$/i.exec(text) ?? [];
+      if (port !== undefined && Number(port) < 65_536)
+        return { host: ip ?? name ?? "", port: Number(port) };
+      context.addIssue("must be HOST:PORT, such as 127.0.0.1:9464 or [::1]:9464");
+      return z.NEVER;
+    })
+    .optional()
+    .describe("HOST:PORT at which the runner serves its metrics to Prometheus (default: off)"),
   log_level: z
     .enum(LEVELS)
     .default("info")

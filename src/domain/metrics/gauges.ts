@@ -10,7 +10,7 @@ export interface PoolGauges {
   slots: { state: "free" | "used"; count: number }[];
   /** The model is `owner/name`. */
   containers: { model: string; state: string; count: number }[];
-  /** Of connected runners, the first of each before all others. */
+  /** GPUs of connected runners, the first of each before all others. */
   gpus: { runner: string; gpu: string; reading: GpuReading }[];
 }
 

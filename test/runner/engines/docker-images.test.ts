@@ -69,6 +69,15 @@ describe("a pull", () => {
     await expect.poll(() => docker.images.has(nameOf("small"))).toBe(false);
   });
 
+  it("a pull adds the size of its image to that of all, beside the use of the disk", async () => {
+    const images = await open(state);
+    expect(await images.storage()).toMatchObject({ bytes: 0 });
+    await pull(images, "small");
+    const { disk, bytes } = await images.storage();
+    expect(bytes).toBe(4);
+    expect(disk?.total).toBeGreaterThan(disk?.free ?? 0);
+  });
+
   it("a pull that brings no image is forgotten, so that a later image is not the runner's own", async () => {
     const images = await open(state);
     await expect(pull(images, "large")).rejects.toThrow("disk of the runner's machine is full");

@@ -77,7 +77,10 @@ http
       return response.writeHead(503).end();
     }
     if (request.url === "/metrics") {
-      return response.end(`llamacpp:requests_processing ${working.size}\n`);
+      return response.end(`# TYPE vllm:generation_tokens_total counter
+vllm:generation_tokens_total{model_name="${model}",runner="mine"} 3.0
+llamacpp:requests_processing ${working.size}
+`);
     }
     if (request.url === "/v1/models") return reply(response, 200, { data: [{ id: model }] });
     if (request.url !== "/v1/chat/completions")

@@ -261,6 +261,16 @@ test("no error message repeats a token", () => {
   }
 });
 
+test("the address for metrics is a host or an IP address, and a port", () => {
+  const addressOf = (address: string) =>
+    readSettings({ "metrics-address": address }, environment).metrics_address;
+  expect(addressOf("127.0.0.1:9464")).toEqual({ host: "127.0.0.1", port: 9_464 });
+  expect(addressOf("gpu-1.example.com:1")).toEqual({ host: "gpu-1.example.com", port: 1 });
+  expect(addressOf("[fd00::1]:9464")).toEqual({ host: "fd00::1", port: 9_464 });
+  for (const wrong of ["9464", ":9464", "::1:9464", "box:", "box:65536", "http://box:9464"])
+    expect(() => addressOf(wrong)).toThrow("must be HOST:PORT");
+});
+
 test("the help names every setting", () => {
   for (const name of SETTING_NAMES) expect(help()).toContain(variableOf(name));
 });

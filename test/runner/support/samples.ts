@@ -53,6 +53,8 @@ export const fakeExecutor = (run: Reservation["run"]): Executor => ({
   warm: () => [],
   images: () => [],
   state: () => ({ containers: [], devices: [], max_containers: 1 }),
+  serving: () => [],
+  storage: async () => ({ disks: {}, caches: {} }),
   measured: () => [],
   onChange() {},
   reserve: () => fakeReservation(run),

@@ -107,6 +107,8 @@ export class DockerEngine implements Engine {
     });
   }
 
+  imageStorage = () => this.#images.storage();
+
   async open(listen: (host: string) => Promise<number>, left?: Left): Promise<OpenEngine> {
     this.#info = await this.#docker.info().catch((error: unknown) => {
       throw internal(`${noDocker(this.#socket, error)}: ${DOCKER_ADVICE}`);

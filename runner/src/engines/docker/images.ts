@@ -38,6 +38,8 @@ export class DockerImages {
   readonly #holds = new WeakMap<AbortSignal, () => void>();
   readonly #closed = new AbortController();
   #endWatch = () => {};
+  /** The folders that may have images. */
+  #folders: string[] = [];
 
   constructor(options: DockerImagesOptions) {
     const { deployment } = options.engine;
@@ -47,6 +49,7 @@ export class DockerImages {
 
   async open(info: DockerInfo): Promise<void> {
     const { docker, runner, log } = this.#options;
+    this.#folders = imageFolders(info);
     const disk = await this.#openDisk(info);
     const record = await this.#openRecord();
     const folder = info.DockerRootDir;
@@ -102,6 +105,14 @@ export class DockerImages {
     if (this.#closed.signal.aborted) return;
     this.#options.log.warn("could not watch the disk", { error: messageOf(error) });
   };
+
+  /** Returns the disk with the images, if it is visible from here, and the size of those that were pulled. */
+  async storage() {
+    const disk = await diskUsage(this.#folders).catch(() => undefined);
+    const images = (await this.#store?.evictables()) ?? [];
+    const bytes = images.reduce((sum, { size }) => sum + size, 0);
+    return { ...(disk && { disk }), bytes };
+  }
 
   /** Returns `repository@digest` of the images on this machine, as claims report them. */
   async list(): Promise<string[]> {
