@@ -14,7 +14,6 @@ import type { OutputFiles } from "../files/output-files.ts";
 import type { ContainerFile } from "../files/output-references.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, Session, Timing } from "../interfaces/interface.ts";
-import type { ServingContainer } from "../jobs/executor.ts";
 import { asFailure, external, type Failure, internal } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import type { LeftContainer } from "./adoption.ts";
@@ -172,11 +171,8 @@ export class Container {
     return this.#occupancy.users;
   }
 
-  get serving(): ServingContainer | undefined {
-    if (!this.#session || !this.#alive) return undefined;
-    const { owner, name, version_number } = this.#specification.model;
-    const version = String(version_number);
-    return { name: this.id, model: `${owner}/${name}`, version, address: this.#alive.address };
+  get serverAddress(): URL | undefined {
+    return this.#session && this.#alive?.address;
   }
 
   get state(): ContainerState {
@@ -295,9 +291,6 @@ export class Container {
     if (this.users === 0) void this.stop();
   }
 
-  /**
-   * Whether the container may open a device file, if it has the file; undefined if this cannot be found out.
-   */
   async canOpen(device: string): Promise<boolean | undefined> {
     return this.#alive?.canOpen(device);
   }

@@ -46,7 +46,10 @@ export class ContainerPool {
   }
 
   serving(): ServingContainer[] {
-    return [...this.#containers].flatMap(({ serving }) => serving ?? []);
+    return [...this.#containers].flatMap(({ id, model: named, serverAddress }) => {
+      const [model = "", version = ""] = named.split(":");
+      return serverAddress ? [{ name: id, model, version, address: serverAddress }] : [];
+    });
   }
 
   states(): ContainerState[] {
