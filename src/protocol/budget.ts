@@ -73,15 +73,28 @@ export type BudgetFacts = z.infer<typeof budgetFacts>;
 
 export const budgets = z.object({ items: z.array(budget) }).meta({ id: "Budgets" });
 
+const limit = amount.meta({
+  description:
+    "Decimal text or a number, in the deployment's currency, up to 9,000,000. 0 refuses all predictions that can cost something",
+});
+
+const NO_WINDOW = "The window of a budget cannot be changed. Delete the budget, and create another";
+
 export const updateBudget = z
-  .strictObject({ limit: amount, alert_at: alertAt, kind })
+  .strictObject(
+    { limit, alert_at: alertAt, kind },
+    {
+      error: ({ code, keys }) =>
+        code === "unrecognized_keys" && String(keys) === "window" ? NO_WINDOW : undefined,
+    },
+  )
   .partial()
   .meta({ id: "UpdateBudget", example: { limit: "50" } });
 export type UpdateBudget = z.infer<typeof updateBudget>;
 
 export const createBudget = z
   .strictObject({
-    limit: amount,
+    limit,
     window,
     kind: kind.default("hard"),
     alert_at: alertAt.default(0.8),

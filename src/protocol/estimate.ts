@@ -41,6 +41,10 @@ export const estimate = z
       description:
         "At today's prices, including the start of a container if the state is `cold`. Null if not known, or if nothing has a price",
     }),
+    cost_reason: z.string().nullable().meta({
+      description: "Why `cost` is null: nothing has a price, or too few runs are known",
+      example: null,
+    }),
     would_admit: z.boolean().meta({
       description: "Whether the budgets, and the limits of the token, allow such a run now",
     }),

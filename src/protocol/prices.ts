@@ -19,6 +19,9 @@ const fields = <Price extends z.ZodType>(price: (description: string) => Price) 
 /** The prices of a request, which become integers of billionths. */
 const pricesToSet = z
   .strictObject(fields((description) => amount.optional().meta({ description, example: "0.25" })))
+  .refine((prices) => Object.values(prices).some((price) => price !== undefined), {
+    message: "Set at least one price, or send null to end all prices",
+  })
   .meta({ id: "SetPrices" });
 export type Prices = z.infer<typeof pricesToSet>;
 
@@ -34,7 +37,8 @@ export type Setter = (typeof SETTERS)[number];
 export const setVersionPrices = z
   .strictObject({
     prices: orNull(pricesToSet).meta({
-      description: "All prices from then on. Null: the price of the hardware alone counts again",
+      description:
+        "All prices from then on, at least one. Null ends them: the price of the hardware alone counts again",
     }),
     from: timestamp.optional().meta({
       description: "When the prices begin to count, which is not in the past. If omitted: now",

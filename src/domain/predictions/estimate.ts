@@ -40,10 +40,9 @@ export function figuresOf(
 ): Figures {
   const setup_ms = state === "cold" ? Math.round((setup_seconds ?? 0) * 1_000) : 0;
   if (runs.length >= MIN_RUNS) {
-    const isPriced = priced.price_per_hour !== null || priced.prices !== undefined;
     const cost = () => rangeOf(runs.map((run) => costOfAnother(run, priced, setup_ms)));
     const time = rangeOf(runs.map(({ execution_time }) => execution_time ?? 0));
-    return { basis: "own_runs", time, cost: isPriced ? cost() : undefined };
+    return { basis: "own_runs", time, cost: isPriced(priced) ? cost() : undefined };
   }
   if (run_seconds === null) return { basis: "none", time: undefined, cost: undefined };
   // The runs of all accounts are known by their time alone.
@@ -54,6 +53,15 @@ export function figuresOf(
     cost: cost === undefined ? cost : pointAt(cost),
   };
 }
+
+const isPriced = ({ price_per_hour, prices }: Priced) =>
+  price_per_hour !== null || prices !== undefined;
+
+/** Returns why `figuresOf` has no cost. */
+export const noCostText = (runs: number, priced: Priced): string =>
+  isPriced(priced)
+    ? `The cost is known from ${MIN_RUNS} runs of this version that have succeeded and that you may read. There are ${runs}.`
+    : "Neither the hardware nor the version has a price.";
 
 /** Returns what a run would cost now that uses as much as this one. */
 function costOfAnother(run: PastRun, priced: Priced, setup_ms: number): number {
@@ -79,9 +87,8 @@ function paidMs({ execution_time, cost_parts }: PastRun): number {
 
 /** Returns the cost of a run of so many milliseconds. Null: nothing has a price, or it depends on more than time. */
 export function priceOfTime(priced: Priced, run_ms: number, setup_ms = 0): number | null {
-  const { price_per_hour, prices } = priced;
-  if (price_per_hour === null && !prices) return null;
-  const { per_run: _, per_second: _time, ...rest } = prices ?? {};
+  if (!isPriced(priced)) return null;
+  const { per_run: _, per_second: _time, ...rest } = priced.prices ?? {};
   if (Object.values(rest).some((price) => price !== undefined && price > 0)) return null;
   const billable = { run_ms: Math.round(run_ms), setup_ms };
   return costOf(priced, { error: null, billable, execution_seconds: 0, metrics: null }).amount;

@@ -65,7 +65,9 @@ function translate(issue: Issue, base: Loc, root: unknown): ValidationIssue[] {
     case "unrecognized_keys":
       return issue.keys
         .slice(0, MAX_ISSUES)
-        .map((key) => issueAt([...loc, key], fault("extra_forbidden"), valueAt(value, [key])));
+        .map((key) =>
+          issueAt([...loc, key], named(fault("extra_forbidden"), issue), valueAt(value, [key])),
+        );
     case "invalid_key":
       return issue.issues.flatMap((inner) =>
         translate(inner, [...loc, "[key]"], String(issue.path.at(-1))),
@@ -79,9 +81,12 @@ function translate(issue: Issue, base: Loc, root: unknown): ValidationIssue[] {
       }
   }
   const found = faultOf(issue, value, loc[0] !== "body" && typeof value === "string");
-  const named = "hasDefaultText" in issue ? found : { ...found, msg: issue.message };
-  return [issueAt(loc, named, value)];
+  return [issueAt(loc, named(found, issue), value)];
 }
+
+/** Returns a fault with the message of its schema, if that has one. */
+const named = (found: Fault, issue: Issue): Fault =>
+  "hasDefaultText" in issue ? found : { ...found, msg: issue.message };
 
 /** Returns the value at the path; for an item of a list sent as one text, that text. */
 function valueAt(root: unknown, path: PropertyKey[]): unknown {

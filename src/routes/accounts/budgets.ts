@@ -27,7 +27,7 @@ const oneOfUser = ofUser.extend({ budget_id: uuid });
 
 const listed = { 200: jsonResponse("Budgets, the oldest first", budgets), ...errorResponses };
 const saved = { 200: jsonResponse("The budget", budget), ...errorResponses };
-const created = { ...saved, ...conflictResponse };
+const savedOnce = { ...saved, ...conflictResponse };
 const deleted = { 200: jsonResponse("Deleted", nothing), ...errorResponses };
 
 const list = createRoute({
@@ -49,9 +49,9 @@ const create = createRoute({
   operationId: "createBudget",
   summary: "Create a budget",
   description:
-    "For the account, or with `member` or `token_id` for a member of the organization or an access token; several may apply to a prediction. Takes effect within 10 s, and counts from then. A hard budget reserves the most that a prediction can cost before it runs, or what is left if that is enough for a minute; otherwise, it refuses the prediction with 402. Requires a token without limits. In an organization: the role admin, except for yourself and your own tokens.",
+    "For the account, or with `member` or `token_id` for a member of the organization or an access token; several may apply to a prediction. There is one for each window, kind and level (`set_by`): change that one instead of creating another. Takes effect within 10 s, and counts from then. A hard budget reserves the most that a prediction can cost before it runs, or what is left if that is enough for a minute; otherwise, it refuses the prediction with 402. Requires a token without limits. In an organization: the role admin, except for yourself and your own tokens.",
   request: { body: jsonBody(createBody) },
-  responses: created,
+  responses: savedOnce,
 });
 
 const update = createRoute({
@@ -63,7 +63,7 @@ const update = createRoute({
   description:
     "Updates only the fields that you send. What is spent in the window stays. Only whoever has set a budget, or someone above, can change it.",
   request: { params: one, body: jsonBody(updateBody) },
-  responses: saved,
+  responses: savedOnce,
 });
 
 const remove = createRoute({
@@ -95,7 +95,7 @@ const createForUser = createRoute({
   summary: "Create a budget for an account",
   description: "Only operators can change it.",
   request: { params: ofUser, body: jsonBody(createBody) },
-  responses: created,
+  responses: savedOnce,
 });
 
 const updateOfUser = createRoute({
@@ -105,7 +105,7 @@ const updateOfUser = createRoute({
   operationId: "updateBudgetOfUser",
   summary: "Change a budget of an account",
   request: { params: oneOfUser, body: jsonBody(updateBody) },
-  responses: saved,
+  responses: savedOnce,
 });
 
 const removeOfUser = createRoute({

@@ -109,10 +109,32 @@ export async function createBudget(
     created_at: now,
     updated_at: now,
   };
+  requireOnly(states, row);
   return save(services, manager, row, "budget.created");
 }
 
-/** @throws ProblemError not_found, forbidden */
+/**
+ * Two budgets that differ in their limit alone would be a mistake: the smaller one counts. Those of different
+ * levels may differ.
+ * @throws ProblemError conflict
+ */
+function requireOnly(states: BudgetState[], row: BudgetRow): void {
+  const same = states.find(
+    (one) =>
+      one.id !== row.id &&
+      (["subject", "unit", "window", "kind", "level"] as const).every(
+        (name) => one[name] === row[name],
+      ),
+  );
+  if (same)
+    throw conflict(
+      `${WHOSE[scopeOf(row)]} already has a budget of the window '${row.window}' and the kind '${row.kind}'. Change its limit (PATCH …/budgets/${same.id}), or delete it.`,
+    );
+}
+
+const WHOSE = { account: "The account", member: "The member", token: "The access token" };
+
+/** @throws ProblemError not_found, forbidden, conflict */
 export async function updateBudget(
   services: Services,
   manager: BudgetManager,
@@ -128,6 +150,7 @@ export async function updateBudget(
     // A budget of an admin that an operator changes stays the admin's.
     updated_at: Date.now(),
   };
+  if (row.kind !== before.kind) requireOnly(await statesOf(services, manager.account_id), row);
   return save(services, manager, row, "budget.updated", before);
 }
 

@@ -101,10 +101,9 @@ async function setPrices(
   const now = Date.now();
   const starts_at = from === undefined ? now : Date.parse(from);
   if (starts_at < now) throw invalid(["body", "from"], "Prices cannot begin to count in the past");
-  const isEmpty = prices === null || Object.values(prices).every((one) => one === undefined);
   const row: VersionPricesRow = {
     ...{ model_id: model.id, version_number: number, set_by, starts_at },
-    prices: isEmpty ? null : prices,
+    prices,
   };
   const entry = auditEntry({
     action: "version.priced",

@@ -1,6 +1,11 @@
 /** Estimates of predictions that are not created. */
 import { onlyMaker } from "../../domain/accounts/access.ts";
-import { figuresOf, type PastRun, type Range } from "../../domain/predictions/estimate.ts";
+import {
+  figuresOf,
+  noCostText,
+  type PastRun,
+  type Range,
+} from "../../domain/predictions/estimate.ts";
 import { secondsText } from "../../domain/predictions/state.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
@@ -52,6 +57,7 @@ export async function estimatePrediction(
     execution_time: time ? textsOf(time, (seconds) => seconds.toFixed(3)) : null,
     setup_time: secondsText(runEstimate.setup_seconds),
     cost: cost ? { ...textsOf(cost, amountText), currency: services.settings.currency } : null,
+    cost_reason: cost ? null : noCostText(runs.length, priced),
     would_admit: refusal === undefined,
     reason: refusal?.message ?? null,
   };

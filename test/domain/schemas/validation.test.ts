@@ -76,6 +76,16 @@ describe("the type of what zod finds", () => {
     ]);
   });
 
+  test("a schema may say what to do about an unknown key", () => {
+    const schema = z
+      .strictObject({}, { error: ({ keys }) => (keys ? "Send it elsewhere" : undefined) })
+      .partial();
+    expect(issues(schema, { a: 1 })).toMatchObject([
+      { loc: ["body", "a"], type: "extra_forbidden", msg: "Send it elsewhere" },
+    ]);
+    expect(issues(schema, [])).toMatchObject([{ msg: "Input should be an object" }]);
+  });
+
   test("at most 20 issues are listed", () => {
     expect(issues(z.array(z.int()), Array(500).fill("x"))).toHaveLength(20);
     const unknown = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`k${n}`, n]));

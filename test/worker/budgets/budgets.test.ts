@@ -108,6 +108,55 @@ test.each([
   expect(await response.text()).toContain(field);
 });
 
+test("a second budget of a subject, a window and a kind is refused, unless an operator sets it", async () => {
+  const { client, username } = await newUser();
+  const { id } = await newBudget(client, { limit: "5" });
+  const refused = await client.post("/v1/budgets", { limit: "9", window: "total" });
+  expect(refused.status).toBe(409);
+  expect(await refused.text()).toContain(`Change its limit (PATCH …/budgets/${id})`);
+  await newBudget(client, { limit: "9", window: "month" });
+  const alert = await newBudget(client, { limit: "4", kind: "alert" });
+  const changed = await client.json("PATCH", `/v1/budgets/${alert.id}`, { kind: "hard" });
+  expect(changed.status).toBe(409);
+  await client.ok("PATCH", `/v1/budgets/${id}`, { limit: "6", kind: "hard" });
+  const path = `/v1/operator/users/${username}/budgets`;
+  await operator.ok("POST", path, { limit: "1", window: "total" });
+  expect(await listBudgets(client)).toHaveLength(4);
+});
+
+test("a budget of 0 refuses what has a price, and nothing else", async () => {
+  const world = await newWorld({ configuration: CONFIGURATION });
+  await newBudget(world.client, { limit: 0 });
+  const body = { model: world.model, input: {} };
+  expect((await world.client.post("/v1/predictions", body)).status).toBe(202);
+  await setPrice(world, "3600");
+  const refused = await world.client.post("/v1/predictions", body);
+  expect([refused.status, await refused.json()]).toMatchObject([
+    402,
+    {
+      detail:
+        "The budget of this account is set to 0, which refuses all predictions that can cost something. An owner or admin of the account can raise it.",
+    },
+  ]);
+});
+
+test("a change of a budget's window is refused, and says what to do instead", async () => {
+  const { client } = await newUser();
+  const { id } = await newBudget(client, { limit: "5" });
+  const answer = await client.json("PATCH", `/v1/budgets/${id}`, { window: "day" });
+  expect([answer.status, answer.body]).toMatchObject([
+    422,
+    {
+      detail: [
+        {
+          loc: ["body", "window"],
+          msg: "The window of a budget cannot be changed. Delete the budget, and create another",
+        },
+      ],
+    },
+  ]);
+});
+
 test("a prediction reserves the most that it can cost, and its cost is what it took at the end", async () => {
   const world = await pricedWorld();
   await newBudget(world.client, { limit: "5000" });
@@ -207,7 +256,7 @@ test("a hard budget that is created while another of its subject is deleted limi
   const world = await pricedWorld();
   const { id } = await newBudget(world.client, { limit: "1000000" });
   const deleting = world.client.ok("DELETE", `/v1/budgets/${id}`);
-  await Promise.all([deleting, newBudget(world.client, { limit: "1" })]);
+  await Promise.all([deleting, newBudget(world.client, { limit: "1", window: "day" })]);
   const { budgeted } = await getAccountFacts(getServices(env).db, world.user_id);
   expect(budgeted).toEqual([""]);
 });

@@ -115,7 +115,7 @@ describe("the prices of a run", () => {
     for (const one of [client, other])
       expect(await pricesOf(one, model)).toEqual({ per_image: 2_000_000_000 });
     advance(1);
-    await setForAll(model, { prices: {} });
+    await setForAll(model, { prices: null });
     expect(await pricesOf(client, model)).toEqual({ per_run: 1_000_000_000 });
     expect(await pricesOf(other, model)).toBeUndefined();
   });
@@ -216,12 +216,26 @@ describe("who sets prices", () => {
 });
 
 describe("refused prices", () => {
+  test("an empty object is no end of all prices, and the refusal says what is", async () => {
+    const { client, model } = await newWorld();
+    const refused = await setOwn(client, model, { prices: {} });
+    expect(await refused.json()).toMatchObject({
+      detail: [
+        {
+          loc: ["body", "prices"],
+          msg: "Set at least one price, or send null to end all prices",
+        },
+      ],
+    });
+  });
+
   test.each<[string, object]>([
     ["more than an amount can be", { prices: { per_run: 9_000_001 } }],
     ["less than nothing", { prices: { per_run: -1 } }],
     ["too exact", { prices: { per_run: "0.0000000001" } }],
     ["of something else", { prices: { per_mile: 1 } }],
     ["missing", {}],
+    ["none, without saying that they end", { prices: {} }],
     ["from the past", { prices: { per_run: 1 }, from: "2020-01-01T00:00:00Z" }],
   ])("prices that are %s are refused", async (_, body) => {
     const { client, model } = await newWorld();

@@ -327,7 +327,7 @@ test.each(["OPERATOR_TOKEN", "an operator's token"] as const)(
       runner_id: runner.id,
       action: "drain",
       token_id: await newId(`users/${username}/tokens`, { name: "x" }),
-      budget_id: await newId(`users/${username}/budgets`, { limit: "1", window: "day" }),
+      budget_id: await newId(`users/${username}/budgets`, { limit: "1", window: "week" }),
       backup_id,
       part_number: "0",
     };

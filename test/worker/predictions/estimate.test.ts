@@ -49,6 +49,7 @@ describe("an estimate", () => {
       model: { owner, name, version_number: 1 },
       ...{ state: "away", basis: "none", runs: 0 },
       ...{ execution_time: null, setup_time: null, cost: null },
+      cost_reason: expect.stringContaining("There are 0."),
       ...{ would_admit: true, reason: null },
     });
     expect(await accountOf(world.user_id)).toBeUndefined();
@@ -82,7 +83,11 @@ describe("an estimate", () => {
     const prices = { per_million_input_tokens: 1 };
     const path = `${world.model}/versions/1/prices`;
     await operator.ok("PUT", `/v1/operator/models/${path}`, { prices });
-    expect((await estimateOf(stranger, world.model)).cost).toBeNull();
+    expect(await estimateOf(stranger, world.model)).toMatchObject({
+      ...{ basis: "all_runs", cost: null },
+      cost_reason:
+        "The cost is known from 5 runs of this version that have succeeded and that you may read. There are 0.",
+    });
   });
 
   test("an account's own runs give the median and the range of eight runs in ten, at today's prices", async () => {
@@ -92,11 +97,13 @@ describe("an estimate", () => {
     const execution_time = { expected: "5.000", low: "1.000", high: "9.000" };
     expect(await estimateOf(world.client, world.model)).toMatchObject({
       ...{ ...own, execution_time, cost: null },
+      cost_reason: "Neither the hardware nor the version has a price.",
     });
     await setPrice(world);
     expect(await estimateOf(world.client, world.model)).toMatchObject({
       ...{ ...own, execution_time },
       cost: { expected: "0.005", low: "0.001", high: "0.009", currency: "USD" },
+      cost_reason: null,
     });
     const prices = { per_second: 0, per_million_output_tokens: 2 };
     const path = `${world.model}/versions/1/prices`;

@@ -8,6 +8,7 @@ import {
   newOrganizationToken,
   newToken,
   newUserPlace,
+  noBudget,
   TOKEN,
 } from "./route-parameters.ts";
 import { unique } from "./world.ts";
@@ -99,7 +100,7 @@ const created = () => ({ limit: "5", window: "day", kind: "hard", alert_at: "80"
 export const BUDGET_ROUTES: Record<string, DashboardRoute> = {
   [`GET ${BUDGETS}/new`]: each,
   // A member makes one for themselves.
-  [`POST ${BUDGETS}`]: { ...each, form: created },
+  [`POST ${BUDGETS}`]: { ...each, parameters: noBudget, form: created },
   [`GET ${BUDGETS}/:id`]: ownBudget,
   [`POST ${BUDGETS}/:id`]: { ...ownBudget, role: "admin", form: changed },
   [`POST ${BUDGETS}/:id/delete`]: { ...ownBudget, role: "admin" },

@@ -16,6 +16,13 @@ export async function setPrice({ hardware }: World, pricePerHour: string): Promi
 export const newBudget = (client: Client, request: object): Promise<Budget> =>
   client.ok<Budget>("POST", "/v1/budgets", { window: "total", ...request });
 
+/** Deletes the budgets at an address that its caller has set. */
+export async function removeBudgets(client: Client, path = "/v1/budgets"): Promise<void> {
+  const { items } = await client.ok<{ items: Budget[] }>("GET", path);
+  const own = items.filter(({ set_by }) => (set_by === "operator") === path.includes("/operator/"));
+  for (const { id } of own) await client.ok("DELETE", `${path}/${id}`);
+}
+
 export const listBudgets = async (client: Client): Promise<Budget[]> =>
   (await client.ok<{ items: Budget[] }>("GET", "/v1/budgets")).items;
 

@@ -4,7 +4,7 @@ import { replicatePage, replicateVersion } from "../../../src/protocol/replicate
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
 import { callerOf, GIF, run, services } from "./accounts.ts";
 import { makeBackup, withKey } from "./backups.ts";
-import { newBudget } from "./budgets.ts";
+import { removeBudgets } from "./budgets.ts";
 import { newModel, publish } from "./catalogue.ts";
 import { type Client, ORIGIN } from "./client.ts";
 import type { EndpointAccess, PathParameters } from "./endpoint-access.ts";
@@ -53,12 +53,14 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
   return place;
 }
 
-/** Creates a budget of the caller, or for an operator of the account that is named. */
+/** Creates the only budget of the caller, or for an operator of the account that is named. */
 async function budgetOf(key: string, client: Client, { username }: PathParameters) {
   const request = { limit: "1000000", window: "day" };
-  if (!key.includes("/operator/")) return (await newBudget(client, request)).id;
-  const path = `/v1/operator/users/${username}/budgets`;
-  return (await operator.ok<{ id: string }>("POST", path, request)).id;
+  const isOperator = key.includes("/operator/");
+  const path = isOperator ? `/v1/operator/users/${username}/budgets` : "/v1/budgets";
+  const by = isOperator ? operator : client;
+  await removeBudgets(by, path);
+  return (await by.ok<{ id: string }>("POST", path, request)).id;
 }
 
 /** Creates an organization of the user with another member, an invitation and a token. */

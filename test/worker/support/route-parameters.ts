@@ -4,7 +4,7 @@ import type { Visibility } from "../../../src/protocol/model.ts";
 import { beginDeviceLogin } from "../../../src/services/accounts/device-login.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { run } from "./accounts.ts";
-import { newBudget } from "./budgets.ts";
+import { newBudget, removeBudgets } from "./budgets.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
 import { ORIGIN } from "./client.ts";
 import {
@@ -132,8 +132,14 @@ export async function newTokenOfUser(): Promise<RouteParameters> {
 }
 
 export async function newBudgetPlace({ client }: DashboardUser): Promise<RouteParameters> {
+  await removeBudgets(client);
   const { id } = await newBudget(client, { limit: "5" });
   return { id };
+}
+
+export async function noBudget({ client }: DashboardUser): Promise<RouteParameters> {
+  await removeBudgets(client);
+  return {};
 }
 
 export async function newBudgetOfUser(): Promise<RouteParameters> {
