@@ -101,6 +101,7 @@ CREATE TABLE `tokens` (
 CREATE UNIQUE INDEX `tokens_hash_unique` ON `tokens` (`hash`);--> statement-breakpoint
 CREATE INDEX `tokens_user` ON `tokens` (`user_id`,`id`);--> statement-breakpoint
 CREATE INDEX `tokens_maker` ON `tokens` (`made_by`,`user_id`) WHERE made_by IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `tokens_service` ON `tokens` (`expires_at`) WHERE service_role IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `usernames` (
 	`username` text PRIMARY KEY NOT NULL,
 	`user_id` text NOT NULL,
@@ -135,6 +136,25 @@ CREATE UNIQUE INDEX `users_seq_unique` ON `users` (`seq`);--> statement-breakpoi
 CREATE INDEX `users_operators` ON `users` (`operator_since`,`id`) WHERE operator_since IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_created_by` ON `users` (`created_by`) WHERE created_by IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `users_suspended` ON `users` (`suspended_at`,`id`) WHERE suspended_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `alerts` (
+	`id` text PRIMARY KEY NOT NULL,
+	`rule` text NOT NULL,
+	`subject` text NOT NULL,
+	`name` text NOT NULL,
+	`level` text NOT NULL,
+	`text` text NOT NULL,
+	`since` integer NOT NULL,
+	`ended_at` integer,
+	`notified_at` integer,
+	`end_notified_at` integer,
+	`claimed_at` integer,
+	`error` text,
+	`silenced_until` integer,
+	`silenced_by` text
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `alerts_open` ON `alerts` (`rule`,`subject`) WHERE ended_at IS NULL;--> statement-breakpoint
+CREATE INDEX `alerts_ended` ON `alerts` (`ended_at`,`id`);--> statement-breakpoint
 CREATE TABLE `audit_chains` (
 	`account_id` text PRIMARY KEY NOT NULL,
 	`object_id` text NOT NULL,
@@ -659,6 +679,7 @@ CREATE TABLE `webhook_endpoints` (
 );
 --> statement-breakpoint
 CREATE INDEX `webhook_endpoints_user` ON `webhook_endpoints` (`user_id`,`id`);--> statement-breakpoint
+CREATE INDEX `webhook_endpoints_disabled` ON `webhook_endpoints` (`updated_at`) WHERE notice IS NOT NULL;--> statement-breakpoint
 -- Written by hand from here on (and WITHOUT ROWID above).
 
 -- Seeds. The keys sign page cursors and file addresses.

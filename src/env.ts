@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { WriteRates } from "./domain/accounts/write-bucket.ts";
 import type { Patience } from "./domain/predictions/deadlines.ts";
 import type { Settings as Scheduling } from "./domain/scheduling/decide/types.ts";
+import { type AlertSettings, alertSettings, alertVariables } from "./env-alerts.ts";
 import {
   invalidVariables,
   list,
@@ -11,6 +12,7 @@ import {
   oidcVariables,
   requireProvider,
 } from "./env-oidc.ts";
+import { origin } from "./env-origin.ts";
 import { type TraceSettings, traceSettings, traceVariables } from "./env-traces.ts";
 import type { AccountMessage, WaitingJob } from "./protocol/queue.ts";
 import type { TraceMessage } from "./protocol/traces.ts";
@@ -83,11 +85,6 @@ const LATE_DAYS = 4;
 
 /** Keys, newest first. */
 const keys = list.pipe(z.array(z.string().min(32, "at least 32 characters, from a generator")));
-
-/** A scheme and a host. Empty: not set. */
-const origin = z
-  .union([z.literal(""), z.url({ protocol: /^https?$/ })])
-  .transform((text) => (text ? new URL(text).origin : undefined));
 
 /** A URI as security.txt requires it. Empty: not set. */
 const contact = z
@@ -186,6 +183,7 @@ const variables = z.object({
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
   ...oidcVariables,
   ...traceVariables,
+  ...alertVariables,
   OPERATOR_TOKEN: z.string().min(16).optional(),
   SECRET_KEY: keys,
   // The key is checked where it is used (services/backups/key.ts).
@@ -253,6 +251,7 @@ export interface Settings {
   rateNumbers: Partial<Record<string, number>>;
   resourceShape: ResourceShape;
   webhooks: WebhookSettings;
+  alerts: AlertSettings;
   /** The currency of prices, a code of ISO 4217. */
   currency: string;
   /** Whether a run that causes the start of a container pays for it. */
@@ -352,6 +351,7 @@ export function settings(env: Bindings): Settings {
         switchOffMs: v.WEBHOOK_SWITCH_OFF_DAYS * 86_400_000,
         resolver: v.WEBHOOK_RESOLVER,
       },
+      alerts: alertSettings(v),
       currency: v.CURRENCY,
       chargesSetup: v.CHARGE_SETUP === "on",
       securityContact: v.SECURITY_CONTACT,

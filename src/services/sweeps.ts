@@ -14,6 +14,7 @@ import { sweepDatabaseSpace } from "./access/storage-quota.ts";
 import { sweepAccounts } from "./accounts/delete-account.ts";
 import { sweepUsage } from "./accounts/deployment-usage.ts";
 import { sweepSuspended } from "./accounts/suspension.ts";
+import { sweepAlerts } from "./alerts/sweep-alerts.ts";
 import { sweepAudit } from "./audit/trail.ts";
 import { sweepBackups } from "./backups/make-backup.ts";
 import { sweepUploads } from "./files/uploads.ts";
@@ -46,6 +47,7 @@ export const SWEEPS = {
   audit: sweepAudit,
   backups: sweepBackups,
   database_space: sweepDatabaseSpace,
+  alerts: sweepAlerts,
 } satisfies Record<string, (services: Services, now: number) => Promise<unknown>>;
 
 /**

@@ -7,8 +7,8 @@ const namesIn = (path: string, pattern: RegExp): string[] => {
   return [...text.matchAll(pattern)].map(([, name = ""]) => name);
 };
 
-const read = ["src/env.ts", "src/env-oidc.ts", "src/env-traces.ts"].flatMap((path) =>
-  namesIn(path, /^ {2}([A-Z][A-Z_]+): /gm),
+const read = ["src/env.ts", "src/env-alerts.ts", "src/env-oidc.ts", "src/env-traces.ts"].flatMap(
+  (path) => namesIn(path, /^ {2}([A-Z][A-Z_]+): /gm),
 );
 
 test.each([

@@ -1,8 +1,9 @@
 /** `/fleet`: what is wrong, the GPUs and what runs on them, and the queues of hardware classes. */
 import type { Child } from "hono/jsx";
-import { type FleetAlert, fleetAlerts } from "../../domain/runners/alerts.ts";
+import { spaceAlerts } from "../../domain/alerts/deployment.ts";
+import { type FleetAlert, fleetAlerts } from "../../domain/alerts/fleet.ts";
 import { silenceOf, wantedHardware } from "../../domain/runners/silence.ts";
-import { byteText, count } from "../../lib/text.ts";
+import { count } from "../../lib/text.ts";
 import type { ReasonCode } from "../../protocol/explanation.ts";
 import type { QueueState, RunnerDetail, RunnerState } from "../../protocol/fleet.ts";
 import type { DatabaseSpace } from "../../services/access/storage-quota.ts";
@@ -144,16 +145,6 @@ function summaryOf(rows: GpuRow[], runners: number): string {
   const on = gpus.length > 0 ? ` on ${count(runners, "runner")}` : "";
   return `${count(counted.length, noun)}${on}: ${parts.join(", ")}`;
 }
-
-const spaceAlerts = ({ bytes, max_bytes, isNearlyFull }: DatabaseSpace): FleetAlert[] =>
-  isNearlyFull
-    ? [
-        {
-          level: bytes >= max_bytes ? "bad" : "warning",
-          text: `The database is almost full: ${byteText(bytes)} of ${byteText(max_bytes)} used. Delete unused data, or raise DATABASE_GB (10 GB at most).`,
-        },
-      ]
-    : [];
 
 const NoRunners = () => (
   <Empty title="No runners yet">

@@ -46,7 +46,7 @@ export function SetAside({ runner }: { runner: RunnerState }) {
 
 /** The rule of `isMissed`, for people. */
 export const MISSED =
-  "Offline runners are shown as an error after 15 minutes, or as soon as queued predictions need them.";
+  "Offline runners are shown as an error after 2 minutes, or as soon as queued predictions need them.";
 
 /**
  * Also shows a drain that the runner has not confirmed yet. A runner that is set aside may report

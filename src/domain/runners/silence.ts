@@ -33,7 +33,7 @@ export const isResponding = (runner: LastReport, now: number): boolean =>
   !isOffline(runner) && silenceOf(runner, now) === undefined;
 
 /** How long a runner may be gone before that is an error, though no prediction needs it. */
-const MISSED_MS = 15 * 60_000;
+const MISSED_MS = 2 * 60_000;
 
 type GoneRunner = LastReport & Pick<RunnerState, "revoked" | "hardware" | "running">;
 
@@ -45,7 +45,7 @@ export function goneFor(runner: GoneRunner, now: number): number | undefined {
 }
 
 /**
- * Whether a runner that is gone is an error: predictions need it, or it has been gone for 15 minutes.
+ * Whether a runner that is gone is an error: predictions need it, or it has been gone for 2 minutes.
  * @param wanted the hardware that predictions wait for
  */
 export function isMissed(runner: GoneRunner, wanted: ReadonlySet<string>, now: number): boolean {

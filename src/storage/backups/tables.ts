@@ -91,6 +91,7 @@ export const NOT_BACKED_UP: Record<string, string> = {
   device_logins: "logins that were under way",
   verifications: "sign-ins that were under way",
   sign_up_attempts: "of one day",
+  alerts: "of this deployment",
   backup_runs: "of this deployment",
   backup_parts: "of this deployment",
 };

@@ -152,6 +152,7 @@ export const tokens = sqliteTable(
   (t) => [
     index("tokens_user").on(t.user_id, t.id),
     index("tokens_maker").on(t.made_by, t.user_id).where(sql`made_by IS NOT NULL`),
+    index("tokens_service").on(t.expires_at).where(sql`service_role IS NOT NULL`),
   ],
 );
 

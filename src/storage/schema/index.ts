@@ -1,5 +1,6 @@
 /** The tables of D1. Times are Unix milliseconds. */
 export * from "./accounts.ts";
+export * from "./alerts.ts";
 export * from "./audit.ts";
 export * from "./backups.ts";
 export * from "./files.ts";

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { WebhookEventName } from "../../protocol/webhook.ts";
 import { users } from "./accounts.ts";
@@ -27,7 +28,10 @@ export const webhookEndpoints = sqliteTable(
      */
     updated_at: integer().notNull(),
   },
-  (t) => [index("webhook_endpoints_user").on(t.user_id, t.id)],
+  (t) => [
+    index("webhook_endpoints_user").on(t.user_id, t.id),
+    index("webhook_endpoints_disabled").on(t.updated_at).where(sql`notice IS NOT NULL`),
+  ],
 );
 
 export interface EndpointSecret {

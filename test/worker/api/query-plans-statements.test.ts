@@ -1,6 +1,7 @@
 /** Query plans of the statements of D1: `query-plans.snapshot` has those that were last reviewed. */
 
 import { expect, test } from "vitest";
+import type { AlertRow } from "../../../src/domain/alerts/life.ts";
 import type { Key } from "../../../src/domain/cursor.ts";
 import {
   listSomeModels,
@@ -17,6 +18,7 @@ import * as people from "../../../src/storage/accounts/people.ts";
 import { findSessionPrincipal } from "../../../src/storage/accounts/sign-in.ts";
 import * as tokens from "../../../src/storage/accounts/tokens.ts";
 import { isModelSeen } from "../../../src/storage/accounts/visible-models.ts";
+import * as alerts from "../../../src/storage/alerts/alerts.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
@@ -54,6 +56,12 @@ const upload: uploads.UploadRow = {
   ...{ removed_at: null, is_utf8: false, details: null, expires_at: 1, maker: "" },
 };
 const token = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
+const alert: AlertRow = {
+  ...{ id: "a1", rule: "runner_lost", level: "bad", subject: "r1", name: "", text: "", since: 1 },
+  ...{ ended_at: null, notified_at: null, end_notified_at: null, claimed_at: null, error: null },
+  ...{ silenced_until: null, silenced_by: null },
+};
+const changes = { begun: [alert], ended: [alert], dropped: [alert] };
 const priced = { model_id: modelId, version_number: 2, set_by: "owner", starts_at: 1 } as const;
 const due = { users: [user_id, other], each: 5, now: 100 };
 
@@ -100,6 +108,14 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     tokens.setTokenLimits(db, "t1", { max_running: 1 }, ALLOWANCE, anEntry()),
   "find models by their names": async () => tokens.findModelsByName(db, user_id, [["a", "b"]]),
   "find the models of a token": async () => tokens.findModelNames(db, "t1"),
+
+  "list recent alerts": () => alerts.listRecent(db, 1e12),
+  "begin, end and drop alerts": () => alerts.saveChanges(db, changes, () => "new", 1e12),
+  "claim alerts": () => alerts.claimRows(db, changes.ended, 2),
+  "set that alerts were told": async () => alerts.setNotified(db, ["a1"], "notified_at", 2),
+  "set why alerts were not told": async () => alerts.setError(db, ["a1"], "refused"),
+  "list disabled webhook endpoints": () => alerts.listDisabledSince(db, 1),
+  "list expiring tokens": () => alerts.listExpiring(db, 1, 2),
 
   "list operators": async () => people.listOperators(db, beyond(0, "5")),
   "list suspended users": async () => people.listSuspendedUsers(db, beyond(5, "5")),

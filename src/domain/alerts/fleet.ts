@@ -1,11 +1,13 @@
 /** The states of a whole fleet that need an operator, worst first. */
 import { aboutText, count } from "../../lib/text.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
-import { goneFor, isMissed, wantedHardware } from "./silence.ts";
+import { goneFor, isMissed, wantedHardware } from "../runners/silence.ts";
+import type { Alert, AlertLevel, RuleId } from "./rules.ts";
 
 export interface FleetAlert {
-  /** `bad`: predictions suffer from it. */
-  level: "bad" | "warning";
+  /** Undefined: a note of the Fleet page, of which no messages are sent. */
+  rule?: RuleId;
+  level: AlertLevel;
   /** The runner or the class that the alert is about; neither for several. */
   about?: { runner: string } | { hardware: string };
   name?: string;
@@ -20,7 +22,7 @@ interface Fleet {
   queues: QueueState[];
 }
 
-/** How long an offline runner is reported. */
+/** How long the Fleet page shows an offline runner as a problem. */
 const NEWS_MS = 86_400_000;
 /** How long a drained runner may take to finish its predictions before that is reported. */
 const DRAIN_MS = 3_600_000;
@@ -28,23 +30,43 @@ const DRAIN_MS = 3_600_000;
 const LONG_WAIT_MS = 600_000;
 const NAMED = 5;
 
-export function fleetAlerts(fleet: Fleet, now: number): FleetAlert[] {
+interface Limits {
+  longWaitMs?: number;
+  /** How long an offline runner is reported. */
+  newsMs?: number;
+}
+
+export function fleetAlerts(fleet: Fleet, now: number, limits: Limits = {}): FleetAlert[] {
   const { runners, complete, queues } = fleet;
+  const { longWaitMs = LONG_WAIT_MS, newsMs = NEWS_MS } = limits;
   const alerts = [
     ...(complete ? [] : [MORE]),
-    ...queues.flatMap((queue) => ofQueue(queue, fleet)),
-    ...runners.flatMap((runner) => ofRunner(runner, fleet, now)),
+    ...queues.flatMap((queue) => ofQueue(queue, fleet, longWaitMs)),
+    ...runners.flatMap((runner) => ofRunner(runner, fleet, now, newsMs)),
     ...outdated(runners),
   ];
   return alerts.toSorted((a, b) => Number(b.level === "bad") - Number(a.level === "bad"));
 }
+
+/** Returns the alerts of which messages are sent. */
+export const toldAlerts = (alerts: FleetAlert[]): Alert[] =>
+  alerts.flatMap(({ rule, level, about, name = "", text }) => {
+    if (!rule || !about) return [];
+    return [
+      { rule, level, subject: "runner" in about ? about.runner : about.hardware, name, text },
+    ];
+  });
 
 const MORE: FleetAlert = {
   level: "warning",
   text: "Only the newest 200 runners are shown. Remove the ones that are gone for good. GET /v1/operator/runners lists all of them.",
 };
 
-function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] {
+function ofQueue(
+  queue: QueueState,
+  { runners, complete }: Fleet,
+  longWaitMs: number,
+): FleetAlert[] {
   const { hardware, waiting, oldest_wait_ms, reasons } = queue;
   const about = { about: { hardware }, name: hardware };
   if (!waiting) return [];
@@ -56,13 +78,13 @@ function ofQueue(queue: QueueState, { runners, complete }: Fleet): FleetAlert[] 
         ? "No runner serves this hardware."
         : "Every runner is offline, stopped, draining, or paused.";
     const text = `${count(waiting, "prediction")} queued. ${none}`;
-    return [{ level: "bad", ...about, text }];
+    return [{ rule: "no_runner", level: "bad", ...about, text }];
   }
-  if (oldest_wait_ms === null || oldest_wait_ms < LONG_WAIT_MS) return [];
+  if (oldest_wait_ms === null || oldest_wait_ms < longWaitMs) return [];
   const why = reasons[0]?.message ?? "";
   const text =
     `${count(waiting, "prediction")} queued (longest ${aboutText(oldest_wait_ms)}). ${why}`.trim();
-  return [{ level: "bad", ...about, text }];
+  return [{ rule: "long_wait", level: "bad", ...about, text }];
 }
 
 /** Whether a runner may take work. A runner that did not answer may be well. */
@@ -82,41 +104,57 @@ function lastText({ hardware }: RunnerState, { runners, complete }: Fleet): stri
 /** Failed starts in a row that need an operator, even if the runner is not set aside. */
 const MANY_FAILED = 3;
 
-function ofRunner(runner: RunnerState, fleet: Fleet, now: number): FleetAlert[] {
+function ofRunner(runner: RunnerState, fleet: Fleet, now: number, newsMs: number): FleetAlert[] {
   const { id, name, state, lost_gpus, running, machine, draining_since } = runner;
   const { set_aside_until, set_aside_reason, failed_starts } = runner;
   const about = { about: { runner: id }, name };
   const alerts: FleetAlert[] = [];
-  const add = (level: FleetAlert["level"], text: string) => alerts.push({ level, ...about, text });
-  const gone = goneFor(runner, now) ?? NEWS_MS;
-  if (gone < NEWS_MS && isMissed(runner, wantedHardware(fleet.queues), now)) {
+  const add = (rule: RuleId, level: AlertLevel, text: string) =>
+    alerts.push({ rule, level, ...about, text });
+  const gone = goneFor(runner, now) ?? newsMs;
+  const isWanted = !runner.draining || running.length > 0;
+  if (isWanted && gone < newsMs && isMissed(runner, wantedHardware(fleet.queues), now)) {
     const had =
       running.length > 0
         ? ` Its ${count(running.length, "prediction")} will be retried on another runner, or fail if output was already sent.`
         : "";
-    add("bad", `Offline. Last seen ${aboutText(gone)} ago.${had}`);
+    add("runner_lost", "bad", `Offline. Last seen ${aboutText(gone)} ago.${had}`);
   }
   if (lost_gpus) {
     const of = machine ? ` of ${machine.gpus.length}` : "";
     const lost = `Lost ${lost_gpus}${of} ${lost_gpus === 1 && !machine ? "GPU" : "GPUs"}.`;
-    add("bad", `${lost} Check nvidia-smi and dmesg on the machine, then restart the runner.`);
+    add(
+      "gpu_lost",
+      "bad",
+      `${lost} Check nvidia-smi and dmesg on the machine, then restart the runner.`,
+    );
   }
   if (state === "offline") return alerts;
   const drainedFor = draining_since === null ? 0 : now - Date.parse(draining_since);
   if (drainedFor >= DRAIN_MS && running.length > 0)
     add(
+      "drain_stuck",
       "warning",
       `Draining for ${aboutText(drainedFor)}, with ${count(running.length, "prediction")} still running.`,
     );
   if (set_aside_reason !== null)
     add(
+      "runner_failing",
       "bad",
       `Paused because containers fail to start: ${set_aside_reason}. ${lastText(runner, fleet)}Auspex retries automatically. To retry now, select Resume.`,
     );
   else if (set_aside_until !== null)
-    add("warning", "Paused because it accepted predictions but did not start them.");
+    add(
+      "runner_paused",
+      "warning",
+      "Paused because it accepted predictions but did not start them.",
+    );
   else if (failed_starts && failed_starts.times >= MANY_FAILED)
-    add("bad", `The last ${failed_starts.times} container starts failed: ${failed_starts.reason}.`);
+    add(
+      "runner_failing",
+      "bad",
+      `The last ${failed_starts.times} container starts failed: ${failed_starts.reason}.`,
+    );
   return alerts;
 }
 

@@ -1,6 +1,6 @@
 /** Alerts about the fleet that an operator sees. */
 import { expect, test } from "vitest";
-import { fleetAlerts } from "../../../src/domain/runners/alerts.ts";
+import { fleetAlerts } from "../../../src/domain/alerts/fleet.ts";
 import type { QueueState, RunnerState } from "../../../src/protocol/fleet.ts";
 
 const NOW = Date.parse("2026-07-01T12:00:00.000Z");
@@ -58,10 +58,10 @@ test("a healthy fleet has no alerts", () => {
   expect(of({ draining: true, connected: false })).toEqual([]);
 });
 
-test("a runner that is gone is an error after 15 minutes, or once predictions need it", () => {
-  const gone = { connected: false, last_seen_at: ago(899) };
-  const late = { connected: false, last_seen_at: ago(900) };
-  const error = [{ level: "bad", name: "rack-1", text: "Offline. Last seen about 15 min ago." }];
+test("a runner that is gone is an error after 2 minutes, or once predictions need it", () => {
+  const gone = { connected: false, last_seen_at: ago(119) };
+  const late = { connected: false, last_seen_at: ago(120) };
+  const error = [{ level: "bad", name: "rack-1", text: "Offline. Last seen about 2 min ago." }];
   for (const state of ["ready", "offline"] as const) {
     expect(of({ ...gone, state })).toEqual([]);
     expect(of({ ...late, state })).toMatchObject(error);
@@ -69,7 +69,8 @@ test("a runner that is gone is an error after 15 minutes, or once predictions ne
       expect.objectContaining(error[0]),
     );
   }
-  expect(of({ ...late, draining: true })).toMatchObject(error);
+  expect(of({ ...late, draining: true })).toEqual([]);
+  expect(of({ ...late, draining: true, running: ["a"] })).toMatchObject([{ level: "bad" }]);
   expect(of({ ...late, connected: true })).toEqual([]);
   expect(of({ ...late, connected: null, last_seen_at: ago(9) })).toEqual([]);
 });

@@ -1,0 +1,98 @@
+/** The rules of alerts: what operators are told about, and what to do about it. */
+
+export interface Rule {
+  title: string;
+  /** The advice, a sentence. */
+  todo: string;
+  /** The page or the guide that it needs. */
+  page: string;
+  /** The title that people without access see on the status page. Undefined: predictions do not suffer from it. */
+  incident?: string;
+}
+
+export const RULES = {
+  no_runner: {
+    title: "No runner takes waiting work",
+    todo: "Start a runner for this hardware, or resume one that is drained or paused.",
+    page: "/fleet",
+    incident: "No runner was ready",
+  },
+  long_wait: {
+    title: "Predictions wait too long",
+    todo: "See on the Fleet page what they wait for, and add a runner if all are busy.",
+    page: "/fleet",
+    incident: "Long waiting times",
+  },
+  runner_lost: {
+    title: "Runner lost",
+    todo: "Check the machine and its network and restart the runner, or remove it if it is gone for good.",
+    page: "/docs/runners",
+    incident: "A runner was lost",
+  },
+  gpu_lost: {
+    title: "GPU lost",
+    todo: "Check nvidia-smi and dmesg on the machine, then restart the runner.",
+    page: "/docs/runners",
+    incident: "A GPU was lost",
+  },
+  runner_failing: {
+    title: "Containers fail to start",
+    todo: "Fix the reason on the machine (often a full disk or the driver), then select Resume on the runner's page.",
+    page: "/fleet",
+    incident: "Containers failed to start on a runner",
+  },
+  runner_paused: {
+    title: "Runner paused",
+    todo: "Read the log on the runner's page: it accepted predictions and did not start them.",
+    page: "/fleet",
+  },
+  drain_stuck: {
+    title: "Runner drains for an hour",
+    todo: "Cancel its predictions if the machine is needed, or wait for them.",
+    page: "/fleet",
+  },
+  model_failing: {
+    title: "Many runs of a model fail",
+    todo: "Read the errors of its latest predictions, and publish a version that works or tell its owner.",
+    page: "/predictions",
+    incident: "Many runs of a model failed",
+  },
+  endpoint_disabled: {
+    title: "Webhook endpoint disabled",
+    todo: "Tell its owner to fix the receiver and enable the endpoint again.",
+    page: "/docs/webhooks",
+  },
+  backup_overdue: {
+    title: "Backup overdue",
+    todo: "Look for “Backup interrupted” in the Worker's log, and check the bucket of backups.",
+    page: "/docs/deploying#back-up-and-restore",
+  },
+  database_full: {
+    title: "Database almost full",
+    todo: "Delete unused data, or raise DATABASE_GB (10 GB at most).",
+    page: "/docs/deploying",
+  },
+  token_expiring: {
+    title: "Token about to expire",
+    todo: "Create a new token, replace the old one where it is used, and revoke it.",
+    page: "/tokens",
+  },
+} as const satisfies Record<string, Rule>;
+
+export type RuleId = keyof typeof RULES;
+
+export const ruleOf = (id: RuleId): Rule => RULES[id];
+
+/** `bad`: predictions suffer from it. Operators are reminded of these each day. */
+export type AlertLevel = "bad" | "warning";
+
+/** A state of the deployment that needs an operator. */
+export interface Alert {
+  rule: RuleId;
+  level: AlertLevel;
+  /** The id of what it is about: a runner, a class, a model. Empty: the deployment. */
+  subject: string;
+  /** The name of the subject. */
+  name: string;
+  text: string;
+}

@@ -1,0 +1,67 @@
+/** The facts that alerts are decided from, in a bounded number of calls: one for each class, pool and runner. */
+import {
+  backupAlerts,
+  EXPIRING_MS,
+  endpointAlerts,
+  spaceAlerts,
+  tokenAlerts,
+} from "../../domain/alerts/deployment.ts";
+import { fleetAlerts, toldAlerts } from "../../domain/alerts/fleet.ts";
+import type { Alert } from "../../domain/alerts/rules.ts";
+import { isOffline } from "../../domain/runners/silence.ts";
+import { listDisabledSince, listExpiring } from "../../storage/alerts/alerts.ts";
+import { findLastRun } from "../../storage/backups/runs.ts";
+import { readDatabaseSpace } from "../access/storage-quota.ts";
+import { readFleet } from "../runners/fleet.ts";
+import type { Services } from "../services.ts";
+
+/** How long a lost runner and a disabled endpoint are reported. */
+const NEWS_MS = 7 * 86_400_000;
+
+export interface Facts {
+  /** The alerts that hold now. */
+  holding: Alert[];
+  /** The subjects and rules of which nothing is known now. */
+  unknown: Set<string>;
+}
+
+export async function readFacts(services: Services, now: number): Promise<Facts> {
+  const { db } = services;
+  const [fleet, space, backups, endpoints, tokens] = await Promise.all([
+    fleetFacts(services, now),
+    readDatabaseSpace(services),
+    lateBackups(services, now),
+    listDisabledSince(db, now - NEWS_MS),
+    listExpiring(db, now, now + EXPIRING_MS),
+  ]);
+  return {
+    holding: [
+      ...fleet.holding,
+      ...spaceAlerts(space),
+      ...backups,
+      ...endpointAlerts(endpoints),
+      ...tokenAlerts(tokens, now),
+    ],
+    unknown: fleet.unknown,
+  };
+}
+
+async function fleetFacts(services: Services, now: number): Promise<Facts> {
+  const { pools, complete } = await readFleet(services);
+  const runners = pools.flatMap((pool) => pool.runners);
+  const queues = pools.flatMap(({ classes }) => classes.map(({ queue }) => queue));
+  const { longWaitMs } = services.settings.alerts;
+  const alerts = fleetAlerts({ runners, queues, complete }, now, { longWaitMs, newsMs: NEWS_MS });
+  const silent = runners.filter((one) => one.connected === null && !isOffline(one));
+  const unread = queues.filter(({ waiting }) => waiting === null);
+  return {
+    holding: toldAlerts(alerts),
+    unknown: new Set([...silent.map(({ id }) => id), ...unread.map(({ hardware }) => hardware)]),
+  };
+}
+
+async function lateBackups({ db, settings }: Services, now: number): Promise<Alert[]> {
+  if (settings.backupKeys.length === 0) return [];
+  const last = await findLastRun(db);
+  return last ? backupAlerts(last, settings.backupMs, now) : [];
+}

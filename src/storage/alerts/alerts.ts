@@ -1,0 +1,144 @@
+/** Alerts in D1, and what they are decided from besides the fleet. */
+import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
+import type { ExpiringToken } from "../../domain/alerts/deployment.ts";
+import { type AlertRow, type Changes, HISTORY_MS, RECENT_MS } from "../../domain/alerts/life.ts";
+import { OPERATOR_SCOPES } from "../../protocol/operator.ts";
+import { type Database, runBatch } from "../database.ts";
+import { alerts, tokens, users, webhookEndpoints } from "../schema/index.ts";
+
+/** Alerts that hold are at most 200. */
+const MAX_RECENT = 1_000;
+const MAX_SUBJECTS = 50;
+
+/** Lists the alerts that hold, and those that ended within a week. */
+export const listRecent = (db: Database, now: number): Promise<AlertRow[]> =>
+  db
+    .select()
+    .from(alerts)
+    .where(or(isNull(alerts.ended_at), gt(alerts.ended_at, now - RECENT_MS)))
+    .limit(MAX_RECENT)
+    .all();
+
+/** Writes changes, and deletes what is older than the history. Of two sweeps at once, the first one writes. */
+export const saveChanges = (
+  db: Database,
+  { begun, ended, dropped }: Changes,
+  newId: () => string,
+  now: number,
+) =>
+  runBatch(db, [
+    ...begun.map((alert) =>
+      db
+        .insert(alerts)
+        .values({ ...alert, id: newId(), since: now })
+        .onConflictDoNothing(),
+    ),
+    ...ended.map(({ id }) =>
+      db
+        .update(alerts)
+        .set({ ended_at: now })
+        .where(and(eq(alerts.id, id), isNull(alerts.ended_at))),
+    ),
+    ...dropped.map(({ id }) =>
+      db.delete(alerts).where(and(eq(alerts.id, id), isNull(alerts.claimed_at))),
+    ),
+    db.delete(alerts).where(lt(alerts.ended_at, now - HISTORY_MS)),
+  ]);
+
+/**
+ * Claims rows, so that this sweep alone sends their messages. A row that another sweep has changed since it was
+ * read is not claimed.
+ * @returns the ids of those that are claimed
+ */
+export async function claimRows(db: Database, rows: AlertRow[], now: number): Promise<string[]> {
+  const claimed = await runBatch(
+    db,
+    rows.map(({ id, claimed_at, notified_at, ended_at }) =>
+      db
+        .update(alerts)
+        .set({ claimed_at: now })
+        .where(
+          and(
+            eq(alerts.id, id),
+            sql`${alerts.claimed_at} IS ${claimed_at}`,
+            sql`${alerts.notified_at} IS ${notified_at}`,
+            sql`${alerts.ended_at} IS ${ended_at}`,
+          ),
+        )
+        .returning({ id: alerts.id }),
+    ),
+  );
+  return claimed.flat().map(({ id }) => id);
+}
+
+/** Stores that messages were sent. */
+export const setNotified = (
+  db: Database,
+  ids: string[],
+  column: "notified_at" | "end_notified_at",
+  claimedAt: number,
+) =>
+  db
+    .update(alerts)
+    .set({ [column]: claimedAt, claimed_at: null, error: null })
+    .where(and(inArray(alerts.id, ids), eq(alerts.claimed_at, claimedAt)));
+
+/** Stores why messages were not sent. They stay claimed, and are sent again when the claim ends. */
+export const setError = (db: Database, ids: string[], error: string) =>
+  db.update(alerts).set({ error }).where(inArray(alerts.id, ids));
+
+/** Lists endpoints that the service has disabled since a time, the latest first. */
+export const listDisabledSince = (db: Database, since: number) =>
+  db
+    .select({
+      id: webhookEndpoints.id,
+      url: webhookEndpoints.url,
+      username: users.username,
+      last_error: webhookEndpoints.last_error,
+    })
+    .from(webhookEndpoints)
+    .innerJoin(users, eq(users.id, webhookEndpoints.user_id))
+    .where(
+      and(
+        isNotNull(webhookEndpoints.notice),
+        gt(webhookEndpoints.updated_at, since),
+        eq(webhookEndpoints.enabled, false),
+      ),
+    )
+    .orderBy(desc(webhookEndpoints.updated_at))
+    .limit(MAX_SUBJECTS)
+    .all();
+
+const expiring = {
+  id: tokens.id,
+  name: tokens.name,
+  username: users.username,
+  created_at: tokens.created_at,
+  expires_at: sql<number>`${tokens.expires_at}`,
+};
+
+/** Lists the service tokens of organizations, and the tokens of operators for the deployment, that expire. */
+export async function listExpiring(
+  db: Database,
+  from: number,
+  until: number,
+): Promise<ExpiringToken[]> {
+  const isExpiring = and(gt(tokens.expires_at, from), lt(tokens.expires_at, until));
+  const isForOperators = sql`EXISTS (SELECT 1 FROM json_each(${tokens.scopes})
+    WHERE value IN ${OPERATOR_SCOPES})`;
+  const [services, operators] = await db.batch([
+    db
+      .select(expiring)
+      .from(tokens)
+      .innerJoin(users, eq(users.id, tokens.user_id))
+      .where(and(isNotNull(tokens.service_role), isExpiring))
+      .limit(MAX_SUBJECTS),
+    db
+      .select(expiring)
+      .from(users)
+      .innerJoin(tokens, eq(tokens.user_id, users.id))
+      .where(and(isNotNull(users.operator_since), isExpiring, isForOperators))
+      .limit(MAX_SUBJECTS),
+  ]);
+  return [...services, ...operators];
+}
