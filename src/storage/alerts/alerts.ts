@@ -126,6 +126,8 @@ export async function listExpiring(
   const isExpiring = and(gt(tokens.expires_at, from), lt(tokens.expires_at, until));
   const isForOperators = sql`EXISTS (SELECT 1 FROM json_each(${tokens.scopes})
     WHERE value IN ${OPERATOR_SCOPES})`;
+  const isOfOperator = sql`${tokens.user_id} IN
+    (SELECT operators.id FROM users AS operators WHERE operators.operator_since IS NOT NULL)`;
   const [services, operators] = await db.batch([
     db
       .select(expiring)
@@ -135,9 +137,9 @@ export async function listExpiring(
       .limit(MAX_SUBJECTS),
     db
       .select(expiring)
-      .from(users)
-      .innerJoin(tokens, eq(tokens.user_id, users.id))
-      .where(and(isNotNull(users.operator_since), isExpiring, isForOperators))
+      .from(tokens)
+      .innerJoin(users, eq(users.id, tokens.user_id))
+      .where(and(isOfOperator, isExpiring, isForOperators))
       .limit(MAX_SUBJECTS),
   ]);
   return [...services, ...operators];

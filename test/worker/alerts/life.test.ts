@@ -141,11 +141,14 @@ test("PagerDuty gets an event for each alert, without the routing key in the add
   await sweep(4 + DAY / MINUTE, second);
   const requests = await exchanged(path, 3);
   expect(requests.map(({ query }) => query)).toEqual(["", "", ""]);
-  expect(requests.map(({ body }) => JSON.parse(body))).toMatchObject([
+  const events = requests.map(({ body }) => JSON.parse(body));
+  expect(events).toMatchObject([
     { event_action: "trigger", routing_key: "secret-key" },
-    { event_action: "trigger" },
-    { event_action: "resolve", dedup_key: JSON.parse(requests[0]?.body ?? "").dedup_key },
+    { event_action: "trigger", routing_key: "secret-key" },
+    { event_action: "resolve", routing_key: "secret-key" },
   ]);
+  const opened = events.find(({ payload }) => payload?.custom_details.subject === first.subject);
+  expect(events[2].dedup_key).toBe(opened.dedup_key);
   await sweep(6 + DAY / MINUTE);
 });
 
