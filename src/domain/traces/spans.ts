@@ -45,7 +45,7 @@ export function spansOf(
   const steps = timeline(moments, times);
   const timeOf = (kind: Step["kind"]) => steps.find((step) => step.kind === kind)?.at ?? null;
   const { created_at: created } = spec;
-  const ended = Math.max(created, state.completed_at ?? state.updated_at);
+  const ended = Math.max(created, moments.ended ?? state.updated_at);
   const begun = timeOf("setup");
   const ready = timeOf("started");
   const error = state.error?.source;
@@ -85,7 +85,7 @@ export function spansOf(
   }
   if (ready !== null) {
     const run = steps.find(({ kind }) => kind === "started");
-    const output = steps.find(({ kind }) => kind === "output");
+    const output = steps.find(({ kind, at }) => kind === "output" && at !== null && at < ended);
     const operation = (spec.call && OPERATIONS[spec.call]) ?? "predict";
     parts.push({
       id: spanIdOf(trace, number, "run"),

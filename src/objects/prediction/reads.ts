@@ -164,8 +164,8 @@ class Progress {
     this.#setup = withSetupEvent(this.#setup, event, at);
   }
 
-  get hasOutput(): boolean {
-    return this.#moments.output !== null;
+  get firstOutputAt(): number {
+    return this.#moments.output ?? Number.POSITIVE_INFINITY;
   }
 
   facts(record: PredictionRecord): RunFacts {
@@ -186,15 +186,14 @@ class Progress {
   }
 }
 
-/** Returns the facts of a run that has ended. What follows the first output, which may be long, is not read. */
+/** Returns the facts of a run that has ended. What comes later than the first output may be long: it is not read. */
 export function pastFactsOf(record: PredictionRecord): RunFacts {
   const progress = new Progress();
   for (const { at, events } of record.log.rows()) {
+    if (at > progress.firstOutputAt) break;
     for (const event of events) progress.add(event, at);
-    if (progress.hasOutput) break;
   }
-  const { moments, ...facts } = progress.facts(record);
-  return { ...facts, moments: { ...moments, ended: record.life.state.completed_at } };
+  return progress.facts(record);
 }
 
 export function runFactsOf(record: PredictionRecord): RunFacts {

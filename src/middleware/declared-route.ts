@@ -1,0 +1,9 @@
+/** The route of a request, for metrics and traces. */
+import type { Context, Env } from "hono";
+import { matchedRoutes } from "hono/route";
+
+/** Returns the method and path of the route as it is declared: paths of requests would be without number. */
+export function declaredRoute<E extends Env>(c: Context<E>): string | undefined {
+  const route = matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"));
+  return route && `${c.req.method} ${route.path}`;
+}
