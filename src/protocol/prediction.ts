@@ -84,7 +84,7 @@ export const prediction = z
       .meta({ description: "Whether the prediction was created with `stream`", example: false }),
     created_by: z.string().nullable().meta({
       description:
-        "For a prediction of an organization: the username of the member who created it, or the name of the service token, at that time. Otherwise null",
+        "For a prediction of an organization: the username of the member who created it, or the name of the service token, at that time. Otherwise null, and always in events",
       example: null,
     }),
   })

@@ -19,7 +19,7 @@ import {
   initialState,
   type PredictionSpec,
   type PredictionState,
-  presentPrediction,
+  predictionOfEvent,
 } from "./state.ts";
 import { isTerminal } from "./status.ts";
 
@@ -63,7 +63,7 @@ export class PredictionLife {
 
   static create(spec: PredictionSpec): PredictionLife {
     const life = new PredictionLife(spec, initialState(spec));
-    const prediction = presentPrediction(spec, life.state);
+    const prediction = predictionOfEvent(spec, life.state);
     life.#events.push({ event: "status", data: { status: "pending", prediction } });
     return life;
   }

@@ -233,6 +233,10 @@ export function presentPrediction(spec: PredictionSpec, state: PredictionState):
   };
 }
 
+/** Returns a prediction as its events have it. Holders of stream tokens read them, who may not know its maker. */
+export const predictionOfEvent = (spec: PredictionSpec, state: PredictionState): Prediction =>
+  presentPrediction({ ...spec, created_by: null }, state);
+
 /**
  * Short runs: a caller waits for them, and they end at once. Such a run has one row in D1, in its final
  * form, which its object writes after the answer. So the row is held back until it is known whether the

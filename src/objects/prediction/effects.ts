@@ -6,7 +6,11 @@ import { LRUCache } from "lru-cache";
 import { budgetFactsOf, type Crossing } from "../../domain/money/budget.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
-import { type PredictionSpec, SHORT_RUN_MS } from "../../domain/predictions/state.ts";
+import {
+  type PredictionSpec,
+  predictionOfEvent,
+  SHORT_RUN_MS,
+} from "../../domain/predictions/state.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -165,7 +169,7 @@ export class Effects {
     const { life, log } = record;
     const own = life.takeEvents();
     const ended = life.terminal && own.length > 0;
-    if (ended) own.push({ event: "done", data: record.present() });
+    if (ended) own.push({ event: "done", data: predictionOfEvent(life.spec, life.state) });
     log.addOwn(encodeEvents(own));
     if (changed) record.save();
     if (!life.state.webhooks_suppressed) {

@@ -42,6 +42,18 @@ test("a stream token reads the events, in the URL and as a bearer", async () => 
   channel.socket.close();
 });
 
+test("the events that a stream token reads do not name the member who created the prediction", async () => {
+  const { model, join } = await newOrganization();
+  const { client, username } = await join("developer");
+  const { id } = (await client.create({ model, input: {} })).body;
+  expect((await client.get(id)).created_by).toBe(username);
+  const { url } = await issue(client, id);
+  await client.cancel(id);
+  const text = await (await anybody.fetch(url)).text();
+  expect(text).toContain("event: done");
+  expect(text).not.toContain(username);
+});
+
 test("a stream token reads nothing else", async () => {
   const world = await newWorld();
   const [id, other] = [await world.waiting(), await world.waiting()];
