@@ -44,6 +44,7 @@ import { findPages } from "./find/routes.tsx";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
 import { imagePages } from "./images/routes.tsx";
+import { metricsPages } from "./metrics/routes.tsx";
 import { operatorPricePages } from "./models/price-routes.tsx";
 import { modelPages } from "./models/routes.tsx";
 import { organizationPages } from "./organizations/routes.tsx";
@@ -161,6 +162,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     organizationPages,
     fleetPages,
     operatorPricePages,
+    metricsPages,
   ])
     dashboard.route("/", group);
 

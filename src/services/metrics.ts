@@ -1,4 +1,5 @@
 /** The metrics of the deployment. */
+import type { Point, Span } from "../domain/metrics/history.ts";
 import type { Bindings } from "../env.ts";
 import { Counts, metricsObject } from "../objects/stubs/metrics.ts";
 import type { Services } from "./services.ts";
@@ -16,6 +17,13 @@ export function countRequest(
   countsOf.set(env, counts);
   counts.add("requests", { route }, String(status), 1, waitUntil);
 }
+
+/** @param model `owner/name`; null: all of the deployment */
+export const readHistory = (
+  { env }: Services,
+  model: string | null,
+  span: Span,
+): Promise<Point[]> => metricsObject(env).history(model, span);
 
 /** Returns the text of OpenMetrics, whose gauges are at most 10 s old. */
 export const readMetrics = ({ env }: Services): Promise<string> => metricsObject(env).exposition();

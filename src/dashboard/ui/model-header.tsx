@@ -18,7 +18,15 @@ import { duration } from "./duration.ts";
 import { Empty, Price, Tabs } from "./parts.tsx";
 
 /** A page of a model, as the end of its path. */
-type ModelPage = "" | "/examples" | "/overview" | "/api" | "/versions" | "/variables" | "/settings";
+type ModelPage =
+  | ""
+  | "/examples"
+  | "/overview"
+  | "/api"
+  | "/versions"
+  | "/variables"
+  | "/metrics"
+  | "/settings";
 
 const PAGES: [page: ModelPage, name: string][] = [
   ["", "Playground"],
@@ -28,7 +36,10 @@ const PAGES: [page: ModelPage, name: string][] = [
   ["/versions", "Versions"],
 ];
 
-const VARIABLES: typeof PAGES = [["/variables", "Variables"]];
+const OWN_PAGES: typeof PAGES = [
+  ["/variables", "Variables"],
+  ["/metrics", "Metrics"],
+];
 const SETTINGS: typeof PAGES = [["/settings", "Settings"]];
 
 export const modelAddress = (
@@ -158,7 +169,7 @@ export async function renderModel(
           current={modelAddress(model, page)}
           tabs={[
             ...PAGES,
-            ...(isOwner(model, viewer) ? VARIABLES : []),
+            ...(isOwner(model, viewer) ? OWN_PAGES : []),
             ...(mayWrite(model, viewer) ? SETTINGS : []),
           ].map(([end, name]) => [modelAddress(model, end), name])}
         />

@@ -34,6 +34,7 @@ const PAGES = [
   { address: "/fleet", tab: "Runners", title: "Fleet" },
   { address: "/fleet/tokens", tab: "Runner tokens", title: "Runner tokens" },
   { address: "/fleet/hardware", tab: "Hardware", title: "Hardware" },
+  { address: "/fleet/metrics", tab: "Metrics", title: "Metrics" },
 ] as const;
 
 export const FleetTabs = ({

@@ -7,6 +7,15 @@ import { DurableObject } from "cloudflare:workers";
 import { z } from "zod";
 import { gaugesOf, type PoolGauges } from "../../domain/metrics/gauges.ts";
 import {
+  boundariesOf,
+  type Point,
+  pointsOf,
+  SAMPLE_MS,
+  SAMPLES_MS,
+  type Span,
+  THINNED,
+} from "../../domain/metrics/history.ts";
+import {
   isEmpty,
   type Measures,
   measures,
@@ -29,7 +38,10 @@ CREATE TABLE IF NOT EXISTS series (
   PRIMARY KEY (family, labels)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS writers (
   id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, rows TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS writers_at ON writers (at);`;
+CREATE INDEX IF NOT EXISTS writers_at ON writers (at);
+CREATE TABLE IF NOT EXISTS samples (
+  model TEXT NOT NULL, hardware TEXT NOT NULL, at INTEGER NOT NULL, counts TEXT NOT NULL,
+  PRIMARY KEY (model, hardware, at)) WITHOUT ROWID;`;
 
 /** Bounds of what is stored, so that an exposition has at most 20,000 series. */
 const MAX_MODELS = 200;
@@ -73,12 +85,13 @@ export class MetricsObject extends DurableObject<Bindings> {
   }
 
   /** Adds counts that are sent once. */
-  add(rows: CountedRow[]): void {
+  async add(rows: CountedRow[]): Promise<void> {
     this.ctx.storage.transactionSync(() => this.#add(rows));
+    await this.#arm();
   }
 
   /** Adds what a batch has more than the one of its number before. A batch with an earlier number adds nothing. */
-  addBatch({ writer, sequence, rows }: NumberedBatch): void {
+  async addBatch({ writer, sequence, rows }: NumberedBatch): Promise<void> {
     const { sql } = this.ctx.storage;
     this.ctx.storage.transactionSync(() => {
       const [last] = sql
@@ -95,7 +108,7 @@ export class MetricsObject extends DurableObject<Bindings> {
         ...[writer, sequence, JSON.stringify(rows), Date.now()],
       );
     });
-    this.ctx.waitUntil(this.#dropOldDaily());
+    await this.#arm();
   }
 
   /** Returns the text of `GET /metrics`, at most 10 s old. */
@@ -106,9 +119,33 @@ export class MetricsObject extends DurableObject<Bindings> {
     return this.#text.text;
   }
 
+  /**
+   * Returns the points of a chart.
+   * @param model `owner/name`; null: all of the deployment
+   */
+  history(model: string | null, span: Span): Point[] {
+    const now = Date.now();
+    const boundaries = boundariesOf(span, now);
+    const present = this.#sums().filter((one) => one.model === (model ?? ""));
+    const series = present.map(({ hardware, counts }) => {
+      const samples = this.ctx.storage.sql
+        .exec<{ at: number; counts: string }>(
+          `SELECT at, counts FROM samples WHERE model = ?1 AND hardware = ?2 AND at >= coalesce(
+            (SELECT max(at) FROM samples WHERE model = ?1 AND hardware = ?2 AND at <= ?3), 0)
+          ORDER BY at`,
+          ...[model ?? "", hardware, boundaries[0] ?? now],
+        )
+        .toArray();
+      const known = samples.map(({ at, counts }) => ({ at, counts: measuresIn(counts) }));
+      return [...known, { at: now, counts }];
+    });
+    return pointsOf(series, boundaries);
+  }
+
   override alarm(): void {
     const now = Date.now();
     const { sql } = this.ctx.storage;
+    this.#sample(now);
     sql.exec("DELETE FROM writers WHERE at < ?", now - WRITER_MS);
     const dropped = sql.exec<{ family: string; labels: string }>(
       "DELETE FROM series WHERE updated_at < ? RETURNING family, labels",
@@ -120,9 +157,50 @@ export class MetricsObject extends DurableObject<Bindings> {
       if (labels.model !== undefined) this.#models.add(labels.model);
   }
 
-  async #dropOldDaily(): Promise<void> {
-    const { storage } = this.ctx;
-    if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + DAY_MS);
+  /** Stores the sums that have risen since the last time, and thins old samples. */
+  #sample(now: number): void {
+    const { sql } = this.ctx.storage;
+    const at = Math.floor(now / SAMPLE_MS) * SAMPLE_MS;
+    for (const { model, hardware, counts } of this.#sums()) {
+      const text = JSON.stringify(counts);
+      const [last] = sql
+        .exec<{ counts: string }>(
+          "SELECT counts FROM samples WHERE model = ? AND hardware = ? ORDER BY at DESC LIMIT 1",
+          ...[model, hardware],
+        )
+        .toArray();
+      if (last?.counts === text) continue;
+      sql.exec(
+        "INSERT OR REPLACE INTO samples (model, hardware, at, counts) VALUES (?, ?, ?, ?)",
+        ...[model, hardware, at, text],
+      );
+    }
+    sql.exec("DELETE FROM samples WHERE at < ?", now - SAMPLES_MS);
+    for (const { afterMs, everyMs } of THINNED)
+      sql.exec(
+        `DELETE FROM samples WHERE at < ?1 AND at < (SELECT max(later.at) FROM samples AS later
+          WHERE later.model = samples.model AND later.hardware = samples.hardware
+            AND later.at <= ((samples.at - 1) / ?2 + 1) * ?2)`,
+        ...[now - afterMs, everyMs],
+      );
+  }
+
+  /** Returns the sums by model and hardware, with those of the deployment under empty names. */
+  #sums(): { model: string; hardware: string; counts: Measures }[] {
+    const sums = new Map<string, { model: string; hardware: string; counts: Measures }>();
+    for (const { family, labels, counts } of this.#series.values()) {
+      if (family !== "times" && family !== "predictions") continue;
+      const { model = "", hardware = "" } = labels;
+      for (const place of [
+        { model, hardware },
+        { model: "", hardware: "" },
+      ]) {
+        const key = keyOf("times", place);
+        const before = sums.get(key)?.counts ?? {};
+        sums.set(key, { ...place, counts: summed(before, counts) });
+      }
+    }
+    return [...sums.values()];
   }
 
   #add(rows: CountedRow[]): void {
@@ -159,6 +237,13 @@ export class MetricsObject extends DurableObject<Bindings> {
       ...[family, JSON.stringify(labels), JSON.stringify(series.counts), Date.now()],
     );
     this.#keep(series);
+  }
+
+  /** Sets the alarm for the next sample, unless it is set. */
+  async #arm(): Promise<void> {
+    const { storage } = this.ctx;
+    if ((await storage.getAlarm()) !== null) return;
+    await storage.setAlarm((Math.floor(Date.now() / SAMPLE_MS) + 1) * SAMPLE_MS);
   }
 
   #keep(series: CountedSeries): void {

@@ -27,7 +27,7 @@ export interface NumberedBatch {
 
 export const metricsObject = (env: Bindings) =>
   bounded(() => inJurisdiction(env, env.METRICS).getByName("metrics"), {
-    repeatable: ["addBatch", "exposition"],
+    repeatable: ["addBatch", "exposition", "history"],
   });
 
 /** Counts are sent this long after the first of them. */

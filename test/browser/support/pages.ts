@@ -89,6 +89,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   ],
   "/fleet/tokens": [page(operators, "/fleet/tokens")],
   "/fleet/hardware": [page(operators, "/fleet/hardware")],
+  "/fleet/metrics": [page(operators, "/fleet/metrics")],
   "/fleet/hardware/:identifier": [page(operators, "/fleet/hardware/cpu")],
 
   "/account": [page(people, "/account")],
@@ -186,6 +187,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   [`${MODEL}/settings`]: ofModel("/settings"),
   [`${MODEL}/versions/new`]: ofModel("/versions/new"),
   [`${MODEL}/variables`]: ofModel("/variables"),
+  [`${MODEL}/metrics`]: ofModel("/metrics"),
 
   "/predictions": [
     page(["newcomer"], "/predictions"),

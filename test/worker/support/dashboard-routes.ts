@@ -319,6 +319,7 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   },
 
   [`GET ${ONE_MODEL}/variables`]: ownModel,
+  [`GET ${ONE_MODEL}/metrics`]: ownModel,
   [`POST ${ONE_MODEL}/variables`]: { ...ownModel, form: () => VARIABLE },
   [`POST ${ONE_MODEL}/variables/:variable/delete`]: {
     audience: "owner",

@@ -11,6 +11,7 @@ import { newRunnerToken, unique } from "./world.ts";
 
 export const FLEET_ROUTES: Record<string, DashboardRoute> = {
   "GET /fleet": operators,
+  "GET /fleet/metrics": operators,
   "GET /fleet/runners/:id": { ...operators, parameters: newRunnerPlace },
   "GET /fleet/runners/:id/log": { ...operators, parameters: newRunnerPlace },
   "GET /fleet/runners/:id/log.txt": { ...operators, parameters: newRunnerPlace },

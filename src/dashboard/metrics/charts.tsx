@@ -1,0 +1,198 @@
+/** Charts of a model's or the deployment's metrics: runs by outcome, and how long their steps took. */
+import { type Percentiles, type Point, SPANS, type Span } from "../../domain/metrics/history.ts";
+import type { TimeName } from "../../domain/metrics/measures.ts";
+import { scaleMaximum, stack } from "../account/scale.ts";
+import { duration } from "../ui/duration.ts";
+import { Empty, Tabs } from "../ui/parts.tsx";
+
+/** Sizes in SVG units. The drawing is stretched to fit, so its labels are HTML next to it. */
+const HEIGHT = 100;
+const STEP = 10;
+const BAR = 8;
+
+const OUTCOMES = ["succeeded", "failed", "canceled"] as const;
+
+const STEPS: [TimeName, string][] = [
+  ["queue", "Wait"],
+  ["setup", "Setup"],
+  ["first_output", "First output"],
+  ["run", "Run"],
+  ["total", "Total"],
+];
+
+interface MetricsProps {
+  points: Point[];
+  span: Span;
+  /** The address of the page, with a `?` or `&` at its end. */
+  address: string;
+}
+
+export const Metrics = ({ points, span, address }: MetricsProps) => {
+  const measured = STEPS.filter(([name]) => points.some(({ times }) => times[name]));
+  return (
+    <>
+      <Tabs
+        label="Time span"
+        current={`${address}span=${span}`}
+        tabs={Object.entries(SPANS).map(([key, { name }]) => [
+          `${address}span=${key}`,
+          `Last ${name}`,
+        ])}
+      />
+      {points.every((point) => runsOf(point) === 0) ? (
+        <Empty title={`No predictions ended in the last ${SPANS[span].name}`}>
+          <p>Predictions are counted within a minute after they end.</p>
+        </Empty>
+      ) : (
+        <>
+          <Runs points={points} span={span} />
+          {measured.map(([name, title]) => (
+            <Times points={points} span={span} name={name} title={title} />
+          ))}
+        </>
+      )}
+    </>
+  );
+};
+
+const runsOf = (point: Point) => OUTCOMES.reduce((sum, name) => sum + point[name], 0);
+
+const Runs = ({ points, span }: Pick<MetricsProps, "points" | "span">) => {
+  const ceiling = scaleMaximum(Math.max(...points.map(runsOf)));
+  const total = (name: (typeof OUTCOMES)[number]) =>
+    points.reduce((sum, point) => sum + point[name], 0).toLocaleString("en");
+  return (
+    <Figure
+      title="Predictions"
+      text={`${total("succeeded")} succeeded, ${total("failed")} failed, ${total("canceled")} canceled.`}
+      marks={[ceiling, ceiling / 2, 0].map((value) => value.toLocaleString("en"))}
+      points={points}
+      span={span}
+    >
+      {points.map((point, n) => (
+        <g>
+          <title>{`${timeText(point.at, span)}: ${OUTCOMES.map((name) => `${point[name]} ${name}`).join(", ")}`}</title>
+          {stack(
+            OUTCOMES.map((name) => point[name]),
+            ceiling,
+            HEIGHT,
+          ).map(({ n: outcome, y, height }) => (
+            <rect
+              class={`outcome-${OUTCOMES[outcome]}`}
+              x={n * STEP + (STEP - BAR) / 2}
+              y={y}
+              width={BAR}
+              height={height}
+            />
+          ))}
+        </g>
+      ))}
+    </Figure>
+  );
+};
+
+const Times = ({
+  points,
+  span,
+  name,
+  title,
+}: Pick<MetricsProps, "points" | "span"> & { name: TimeName; title: string }) => {
+  const known = points.flatMap(({ times }) => times[name] ?? []);
+  const most = Math.max(...known.map(({ p95 }) => p95), 1);
+  const y = (ms: number) => Math.round((1 - ms / most) * HEIGHT * 100) / 100;
+  const latest = known.at(-1);
+  return (
+    <Figure
+      title={title}
+      text={
+        latest
+          ? `Latest: half took at most ${duration(latest.p50 / 1_000)}, 95 % at most ${duration(latest.p95 / 1_000)}.`
+          : ""
+      }
+      marks={[most, most / 2, 0].map((ms) => duration(ms / 1_000))}
+      points={points}
+      span={span}
+    >
+      {(["p95", "p50"] as const).map((line) =>
+        runsWithout(points, name).map((run) => (
+          <polyline
+            class={`line-${line}`}
+            points={run.map(({ n, times }) => `${n * STEP + STEP / 2},${y(times[line])}`).join(" ")}
+          />
+        )),
+      )}
+    </Figure>
+  );
+};
+
+/** Returns the stretches of points that have a time: a line does not cross a gap. */
+function runsWithout(points: Point[], name: TimeName): { n: number; times: Percentiles }[][] {
+  const stretches: { n: number; times: Percentiles }[][] = [];
+  for (const [n, point] of points.entries()) {
+    const times = point.times[name];
+    if (times === null) continue;
+    const last = stretches.at(-1);
+    if (last?.at(-1)?.n === n - 1) last.push({ n, times });
+    else stretches.push([{ n, times }]);
+  }
+  // A single point becomes a short line, which can be seen.
+  return stretches.map((run) =>
+    run.length > 1 ? run : run.flatMap((one) => [one, { ...one, n: one.n + 0.3 }]),
+  );
+}
+
+const Figure = ({
+  title,
+  text,
+  marks,
+  points,
+  span,
+  children,
+}: Pick<MetricsProps, "points" | "span"> & {
+  title: string;
+  text: string;
+  marks: string[];
+  children?: unknown;
+}) => {
+  const width = points.length * STEP;
+  const id = title.toLowerCase().replaceAll(" ", "-");
+  return (
+    <>
+      <h2>{title}</h2>
+      <p class="quiet">{text}</p>
+      <figure class="chart metric">
+        <div class="y-axis" aria-hidden="true">
+          {marks.map((mark) => (
+            <span>{mark}</span>
+          ))}
+        </div>
+        <svg
+          viewBox={`0 0 ${width} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-labelledby={`${id}-title ${id}-text`}
+        >
+          <title id={`${id}-title`}>{title}</title>
+          <desc id={`${id}-text`}>{text}</desc>
+          {[0, HEIGHT / 2, HEIGHT].map((y) => (
+            <line x1="0" x2={width} y1={y} y2={y} />
+          ))}
+          {children}
+        </svg>
+        <div class="bar spread x-axis" aria-hidden="true">
+          {[points[0], points[Math.floor((points.length - 1) / 2)], points.at(-1)].map((point) => (
+            <span>{point && timeText(point.at, span)}</span>
+          ))}
+        </div>
+      </figure>
+    </>
+  );
+};
+
+/** Returns a time in UTC: of days for long spans. */
+const timeText = (at: number, span: Span): string => {
+  const text = new Date(at).toISOString();
+  const [day, time] = [text.slice(0, 10), text.slice(11, 16)];
+  if (span === "90d") return day;
+  return span === "7d" ? `${day} ${time}` : `${time} UTC`;
+};
