@@ -189,10 +189,10 @@ const Figure = ({
   );
 };
 
-/** Returns a time in UTC: of days for long spans. */
+/** Returns a time in UTC, as its day for long spans. */
 const timeText = (at: number, span: Span): string => {
   const text = new Date(at).toISOString();
   const [day, time] = [text.slice(0, 10), text.slice(11, 16)];
   if (span === "90d") return day;
-  return span === "7d" ? `${day} ${time}` : `${time} UTC`;
+  return span === "7d" ? day.slice(5) : `${time} UTC`;
 };

@@ -161,7 +161,7 @@ describe("an account", () => {
         ({ status }) => !ENDED.test(String(status)),
       );
       expect(sum(restored)).toBe(sum(usage) + (failed?.length ?? 0));
-      // Measures are for metrics, which begin anew.
+      // A restore leaves measures out: metrics count only what ends from then on.
       const expected = usage.map((row) => ({ ...row, measures: "{}" }));
       expect(restored).toEqual(expect.arrayContaining(failed?.length ? [] : expected));
       expect(after.accounts[id]?.counts).toEqual(before.accounts[id]?.counts);

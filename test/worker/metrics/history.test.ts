@@ -40,7 +40,7 @@ test("runs are in the charts of their model and of the deployment, at any age up
   expect(await total("ada/story", "7d")).toBe(0);
   expect(await total("ada/story", "90d")).toBe(6);
   expect(await total(null, "90d")).toBe(19);
-  // Of the 7 samples of the first half hour, the last of the day is left.
+  // The alarm keeps only the last sample of a day that is over a week ago.
   const left = await runInDurableObject(
     metrics,
     (_, { storage }) =>
