@@ -162,7 +162,6 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     organizationPages,
     fleetPages,
     operatorPricePages,
-    metricsPages,
   ])
     dashboard.route("/", group);
 
@@ -170,6 +169,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     findPages,
     // The publish pages come before the page of an owner, who cannot be called `publish`.
     publishPages,
+    metricsPages,
     modelPages,
     variablePages,
     playgroundPages,

@@ -108,7 +108,7 @@ describe("making a token", () => {
     [{ scopes: [] }, "at least 1 item"],
     [
       { scopes: ["everything"] },
-      "&#39;read&#39;, &#39;write&#39;, &#39;predict&#39; or &#39;operator&#39;",
+      "&#39;read&#39;, &#39;write&#39;, &#39;predict&#39;, &#39;operator&#39; or &#39;metrics&#39;",
     ],
     [{ models_for: "" }, "Choose which models the token can use"],
     [{ models_for: "some", models: "story" }, "Invalid model &#39;story&#39;. Use owner/name"],
