@@ -1,6 +1,7 @@
 /** The variables of traces: the operator's collector, which gets spans by OTLP over HTTP. */
 import { z } from "zod";
 import { hostOf, isLoopback } from "./domain/webhooks/address.ts";
+import { invalidVariables } from "./env-oidc.ts";
 
 /** Credentials belong in OTLP_HEADERS: an address is not a secret, and may be logged. */
 function isEndpoint(text: string): boolean {
@@ -45,6 +46,12 @@ export const traceVariables = {
 };
 
 const shape = z.object(traceVariables);
+
+/** Checks these variables before a deploy. @throws Error naming those that are invalid */
+export function checkTraceVariables(vars: object): void {
+  const result = shape.safeParse(vars);
+  if (!result.success) throw invalidVariables(result.error);
+}
 
 export interface TraceSettings {
   /** The address that spans are posted to. */

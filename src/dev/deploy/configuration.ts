@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { checkOidcVariables } from "../../env-oidc.ts";
+import { checkTraceVariables } from "../../env-traces.ts";
 import { ROOT } from "../bundle.ts";
 
 export interface Configuration {
@@ -42,6 +43,7 @@ export async function readConfiguration(file = join(ROOT, FILE)): Promise<Config
   const config = unstable_readConfig({ config: file });
   const { name, account_id, vars, d1_databases, r2_buckets, queues } = shape.parse(config);
   checkOidcVariables(config.vars);
+  checkTraceVariables(config.vars);
   const [{ database_name: database }] = d1_databases;
   const buckets = r2_buckets.map(({ bucket_name, jurisdiction }) => ({
     name: bucket_name,

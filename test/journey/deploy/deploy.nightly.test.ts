@@ -146,9 +146,18 @@ test("a step that fails is done when the deploy runs again", async () => {
     await terminal.run(step, few);
   }
   const { databases, queues: made, buckets: places, workers } = cloudflare.account;
-  expect([databases, made, places, [...workers]].map(({ length }) => length)).toEqual([1, 4, 3, 1]);
+  expect([databases, made, places, [...workers]].map(({ length }) => length)).toEqual([1, 6, 3, 1]);
   expect(secretsOf().size).toBe(2);
-  expect(cloudflare.changes.slice(-UPLOAD.length - 2)).toEqual(FRESH.slice(-UPLOAD.length - 2));
+  const last = -UPLOAD.length - CONSUMED.length;
+  expect(cloudflare.changes.slice(last)).toEqual(FRESH.slice(last));
+});
+
+test("a deploy refuses a collector's address with which the Worker would not start", async () => {
+  const toml = await readFile(join(ROOT, "wrangler.toml"), "utf8");
+  const file = join(terminal.folder, "wrangler.toml");
+  const set = 'OTLP_ENDPOINT = "http://otlp.example.com"';
+  await writeFile(file, toml.replace('OTLP_ENDPOINT = ""', set));
+  await expect(readConfiguration(file)).rejects.toThrow("OTLP_ENDPOINT");
 });
 
 test("a deploy with a jurisdiction creates everything there", async () => {
