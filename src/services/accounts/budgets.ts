@@ -109,28 +109,26 @@ export async function createBudget(
     created_at: now,
     updated_at: now,
   };
-  requireOnly(states, row);
-  return save(services, manager, row, "budget.created");
+  const same = sameAs(states, row);
+  if (same && (same.most !== limit || same.alert_at !== row.alert_at)) throw existsAlready(same);
+  // A create whose answer was lost may be repeated: it makes the same budget.
+  const { id, created_at } = same ?? row;
+  return save(services, manager, { ...row, id, created_at }, "budget.created");
 }
 
+const SAME = ["subject", "unit", "window", "kind", "level"] as const;
+
 /**
- * Two budgets that differ in their limit alone would be a mistake: the smaller one counts. Those of different
- * levels may differ.
- * @throws ProblemError conflict
+ * Returns another budget that differs at most in its limit: of two, only the smaller one would count. Those of
+ * different levels may differ.
  */
-function requireOnly(states: BudgetState[], row: BudgetRow): void {
-  const same = states.find(
-    (one) =>
-      one.id !== row.id &&
-      (["subject", "unit", "window", "kind", "level"] as const).every(
-        (name) => one[name] === row[name],
-      ),
+const sameAs = (states: BudgetState[], row: BudgetRow): BudgetState | undefined =>
+  states.find((one) => one.id !== row.id && SAME.every((name) => one[name] === row[name]));
+
+const existsAlready = (same: BudgetState) =>
+  conflict(
+    `${WHOSE[scopeOf(same)]} already has a budget of the window '${same.window}' and the kind '${same.kind}'. Change its limit (PATCH …/budgets/${same.id}), or delete it.`,
   );
-  if (same)
-    throw conflict(
-      `${WHOSE[scopeOf(row)]} already has a budget of the window '${row.window}' and the kind '${row.kind}'. Change its limit (PATCH …/budgets/${same.id}), or delete it.`,
-    );
-}
 
 const WHOSE = { account: "The account", member: "The member", token: "The access token" };
 
@@ -150,7 +148,9 @@ export async function updateBudget(
     // A budget of an admin that an operator changes stays the admin's.
     updated_at: Date.now(),
   };
-  if (row.kind !== before.kind) requireOnly(await statesOf(services, manager.account_id), row);
+  const same =
+    row.kind !== before.kind && sameAs(await statesOf(services, manager.account_id), row);
+  if (same) throw existsAlready(same);
   return save(services, manager, row, "budget.updated", before);
 }
 

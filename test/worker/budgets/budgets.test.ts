@@ -114,6 +114,8 @@ test("a second budget of a subject, a window and a kind is refused, unless an op
   const refused = await client.post("/v1/budgets", { limit: "9", window: "total" });
   expect(refused.status).toBe(409);
   expect(await refused.text()).toContain(`Change its limit (PATCH …/budgets/${id})`);
+  // A repeated create makes the same budget.
+  expect((await newBudget(client, { limit: "5" })).id).toBe(id);
   await newBudget(client, { limit: "9", window: "month" });
   const alert = await newBudget(client, { limit: "4", kind: "alert" });
   const changed = await client.json("PATCH", `/v1/budgets/${alert.id}`, { kind: "hard" });

@@ -36,6 +36,7 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
   else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name|:example_id$/.test(key))
     Object.assign(place, await idleModel(world));
   if (named("budget_id")) place.budget_id = await budgetOf(key, world.client, place);
+  if (/^POST .*budgets$/.test(key)) await removeBudgets(...budgetsOf(key, world.client, place));
   if (named("account")) Object.assign(place, await collaboratorOf(key, place));
   if (key.startsWith("POST") && key.endsWith("/examples")) Object.assign(place, await ended(world));
   if (key.includes("webhook")) Object.assign(place, await webhooksFor(key, world));
@@ -54,14 +55,17 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
 }
 
 /** Creates the only budget of the caller, or for an operator of the account that is named. */
-async function budgetOf(key: string, client: Client, { username }: PathParameters) {
+async function budgetOf(key: string, client: Client, place: PathParameters) {
   const request = { limit: "1000000", window: "day" };
-  const isOperator = key.includes("/operator/");
-  const path = isOperator ? `/v1/operator/users/${username}/budgets` : "/v1/budgets";
-  const by = isOperator ? operator : client;
+  const [by, path] = budgetsOf(key, client, place);
   await removeBudgets(by, path);
   return (await by.ok<{ id: string }>("POST", path, request)).id;
 }
+
+const budgetsOf = (key: string, client: Client, { username }: PathParameters): [Client, string] =>
+  key.includes("/operator/")
+    ? [operator, `/v1/operator/users/${username}/budgets`]
+    : [client, "/v1/budgets"];
 
 /** Creates an organization of the user with another member, an invitation and a token. */
 async function organizationFor(key: string, world: World): Promise<PathParameters> {

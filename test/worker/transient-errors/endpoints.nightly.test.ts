@@ -24,7 +24,7 @@ import { newWorld, operator, unique } from "../support/world.ts";
 
 /** Whether a call uses up what it names, or adds to something that an account has a limited number of. */
 const isSpent = (key: string) =>
-  /^DELETE|^POST .*(?:webhook|organizations|examples$|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
+  /^DELETE|^POST .*(?:webhook|organizations|budgets$|examples$|predictions$|responses$|cancel$|complete$)|^PUT .*part_number$/.test(
     key,
   );
 
