@@ -3,10 +3,11 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import { settings } from "../../../src/env.ts";
 import { attributeOf, type OtlpSpan, otlpSpans } from "../../domain/traces/otlp.ts";
-import { Client } from "../support/client.ts";
+import { Client, ORIGIN } from "../support/client.ts";
 import { captureLog } from "../support/log.ts";
 import { objectOf } from "../support/objects.ts";
 import { answer, chat, completion, newOpenAi } from "../support/openai.ts";
+import { newPlayground } from "../support/playground.ts";
 import { bodyOf, reportTo, WAIT, waitingRunner } from "../support/short-runs.ts";
 import { ClientOf, collected, deliverTraces, holdTraces, tracing } from "../support/traces.ts";
 import { newWorld } from "../support/world.ts";
@@ -183,4 +184,21 @@ test("a traceparent that is invalid is as good as none, and a canceled predictio
   expect(root).not.toHaveProperty("parentSpanId");
   expect(attributeOf(root ?? expect.fail(), "auspex.status")).toBe("canceled");
   expect(root?.status).toEqual({});
+});
+
+test("a run of the playground is traced by the route of its page", async () => {
+  const { visitor, page, client } = await newPlayground();
+  const traces = holdTraces();
+  await visitor.look(page);
+  const browser = new ClientOf(new Client(undefined), tracing().bindings);
+  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const response = await browser.post(
+    page,
+    { input: { prompt: "hi" } },
+    { accept: "application/json", origin: ORIGIN, "x-form-token": visitor.formToken, cookie },
+  );
+  expect(response.status).toBe(200);
+  await client.cancel((await response.json<{ id: string }>()).id);
+  const [{ spans } = { spans: [] }] = await traces.sent();
+  expect(spans[0]?.name).toMatch(/^POST \/models\/:\w+\/:\w+$/);
 });
