@@ -35,9 +35,11 @@ export function poolGauges(
       count,
       oldest_ms: Math.max(0, now - since),
     })),
-    runners: countsOf(runners.map((one) => stateOf(one, isSuspended(one), now))).map(
-      ([state, count]) => ({ state, count }),
-    ),
+    // A pool without a runner has zeros, which a rule can compare.
+    runners: STATES.map((state) => ({
+      state,
+      count: runners.filter((one) => stateOf(one, isSuspended(one), now) === state).length,
+    })),
     slots: [
       { state: "used", count: used },
       { state: "free", count: Math.max(0, slots - used) },
@@ -73,7 +75,9 @@ function gpusOf(runners: PoolRunner[]): PoolGauges["gpus"] {
   return [...gpus.values()];
 }
 
-function stateOf(runner: PoolRunner, isSuspended: boolean, now: number): string {
+const STATES = ["ready", "draining", "set_aside", "silent"] as const;
+
+function stateOf(runner: PoolRunner, isSuspended: boolean, now: number): (typeof STATES)[number] {
   if (runner.draining) return "draining";
   if (isSuspended) return "set_aside";
   return conditionOf(runner, now).connected ? "ready" : "silent";
