@@ -17,6 +17,7 @@ import { exportRoutes } from "./routes/accounts/export.ts";
 import { organizationRoutes } from "./routes/accounts/organizations.ts";
 import { usageRoutes } from "./routes/accounts/usage.ts";
 import { avatarRoutes, userRoutes } from "./routes/accounts/users.ts";
+import { alertRoutes } from "./routes/alerts.ts";
 import { messageRoutes } from "./routes/anthropic/messages.ts";
 import { anthropicModelRoutes } from "./routes/anthropic/models.ts";
 import { auditRoutes } from "./routes/audit.ts";
@@ -138,6 +139,7 @@ api.route("/v1", operatorRoutes);
 // `runnerHistoryRoutes` come before `fleetRoutes`, whose actions do not include `log`.
 api.route("/v1", runnerHistoryRoutes);
 api.route("/v1", fleetRoutes);
+api.route("/v1", alertRoutes);
 api.route("/v1", lookUpRoutes);
 api.route("/v1", auditRoutes);
 api.route("/v1", backupRoutes);

@@ -36,6 +36,7 @@ import {
 } from "./access.ts";
 import { accountPages, deletionPages } from "./account/routes.tsx";
 import { loadAccount, mountForOrganizations, stayInOrganization } from "./addresses.ts";
+import { alertPages } from "./alerts/routes.tsx";
 import { auditPages, operatorAuditPages } from "./audit/routes.tsx";
 import { budgetPages, operatorBudgetPages } from "./budgets/routes.tsx";
 import { type Dashboard, loadFlash, type PageContext, pages } from "./context.ts";
@@ -161,6 +162,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     deletionPages,
     organizationPages,
     fleetPages,
+    alertPages,
     operatorPricePages,
   ])
     dashboard.route("/", group);

@@ -10,6 +10,7 @@ const DESCRIPTIONS: Record<string, string> = {
   model_owner: "Username of the model's owner",
   part_number: "Number of the part, starting at 1",
   prediction_id: "ID of the prediction",
+  alert_id: "ID of the alert",
   runner_id: "ID of the runner",
   slug: "Slug of the category",
   sort_by: "Sort key",

@@ -43,3 +43,30 @@ export const alertMessage = z.strictObject({
   ),
 });
 export type AlertMessage = z.infer<typeof alertMessage>;
+
+export const alert = z
+  .object({
+    ...described,
+    notified_at: timestamp.nullable().meta({
+      description: "When the last message that it holds was sent. Null if none was",
+    }),
+    error: z.string().nullable().meta({
+      description: "Why the last message was not sent. Null if it was, or none was due",
+      example: null,
+    }),
+    silenced_until: timestamp.nullable().meta({
+      description: "Until when no messages are sent about it, except one that it has ended",
+    }),
+    silenced_by: z.string().nullable().meta({
+      description: "Username of the operator who silenced it. Null for OPERATOR_TOKEN",
+      example: "ada",
+    }),
+  })
+  .meta({ id: "Alert" });
+export type AlertView = z.infer<typeof alert>;
+
+export const silenceAlert = z
+  .strictObject({
+    hours: z.int().min(0).max(168).meta({ description: "For how long. 0 ends the silence" }),
+  })
+  .meta({ id: "SilenceAlert", example: { hours: 24 } });

@@ -73,6 +73,7 @@ export const AUDIT_ACTIONS = {
   "runner.resumed": "A runner was resumed",
   "runner.removed": "A runner was removed",
   "runner.log_requested": "An operator read the log of a runner",
+  "alert.silenced": "An operator silenced an alert, or ended its silence",
   "prediction.viewed": "An operator looked up a prediction",
   "backup.read": "A part of a backup was downloaded",
   "backup.restored": "A backup was restored",

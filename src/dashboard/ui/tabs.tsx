@@ -35,6 +35,7 @@ const PAGES = [
   { address: "/fleet/tokens", tab: "Runner tokens", title: "Runner tokens" },
   { address: "/fleet/hardware", tab: "Hardware", title: "Hardware" },
   { address: "/fleet/metrics", tab: "Metrics", title: "Metrics" },
+  { address: "/alerts", tab: "Alerts", title: "Alerts" },
 ] as const;
 
 export const FleetTabs = ({

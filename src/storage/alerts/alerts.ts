@@ -1,8 +1,29 @@
 /** Alerts in D1, and what they are decided from besides the fleet. */
-import { and, desc, eq, gt, inArray, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
+import {
+  and,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  or,
+  sql,
+} from "drizzle-orm";
 import type { ExpiringToken } from "../../domain/alerts/deployment.ts";
-import { type AlertRow, type Changes, HISTORY_MS, RECENT_MS } from "../../domain/alerts/life.ts";
+import {
+  type AlertRow,
+  type Changes,
+  HISTORY_MS,
+  HOLD_MS,
+  RECENT_MS,
+} from "../../domain/alerts/life.ts";
+import type { EntryRow } from "../../domain/audit/entry.ts";
 import { OPERATOR_SCOPES } from "../../protocol/operator.ts";
+import { changeRecorded } from "../audit/entries.ts";
 import { type Database, runBatch } from "../database.ts";
 import { alerts, tokens, users, webhookEndpoints } from "../schema/index.ts";
 
@@ -86,6 +107,46 @@ export const setNotified = (
 /** Stores why messages were not sent. They stay claimed, and are sent again when the claim ends. */
 export const setError = (db: Database, ids: string[], error: string) =>
   db.update(alerts).set({ error }).where(inArray(alerts.id, ids));
+
+const withSilencer = (db: Database) =>
+  db
+    .select({ ...getTableColumns(alerts), silencer: users.username })
+    .from(alerts)
+    .leftJoin(users, eq(users.id, alerts.silenced_by));
+
+/** Lists the alerts that hold, and then the last ones that have ended; both newest first. */
+export async function listShown(db: Database, now: number, limits: { ended: number }) {
+  const [holding, ended] = await db.batch([
+    withSilencer(db)
+      .where(and(isNull(alerts.ended_at), lte(alerts.since, now - HOLD_MS)))
+      .orderBy(desc(alerts.since), desc(alerts.id))
+      .limit(MAX_RECENT),
+    withSilencer(db)
+      .where(isNotNull(alerts.ended_at))
+      .orderBy(desc(alerts.ended_at), desc(alerts.id))
+      .limit(limits.ended),
+  ]);
+  return [...holding, ...ended];
+}
+
+export const findAlert = (db: Database, id: string) =>
+  withSilencer(db).where(eq(alerts.id, id)).get();
+export type ShownAlert = NonNullable<Awaited<ReturnType<typeof findAlert>>>;
+
+/** Silences an alert that holds, or ends its silence (null). @returns whether it holds */
+export async function setSilence(
+  db: Database,
+  id: string,
+  silence: Pick<AlertRow, "silenced_until" | "silenced_by">,
+  entry: EntryRow,
+): Promise<boolean> {
+  const silencing = db
+    .update(alerts)
+    .set(silence)
+    .where(and(eq(alerts.id, id), isNull(alerts.ended_at)))
+    .returning({ id: alerts.id });
+  return (await changeRecorded(db, silencing, entry)).length > 0;
+}
 
 /** Lists endpoints that the service has disabled since a time, the latest first. */
 export const listDisabledSince = (db: Database, since: number) =>

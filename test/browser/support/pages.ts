@@ -88,6 +88,7 @@ export const PAGES: Record<string, PageVisit[]> = {
     { to: operators, at: ({ runner }) => [`/fleet/runners/${runner}/log`] },
   ],
   "/fleet/tokens": [page(operators, "/fleet/tokens")],
+  "/alerts": [page(operators, "/alerts")],
   "/fleet/hardware": [page(operators, "/fleet/hardware")],
   "/fleet/metrics": [page(operators, "/fleet/metrics")],
   "/fleet/hardware/:identifier": [page(operators, "/fleet/hardware/cpu")],

@@ -111,6 +111,9 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 
   "list recent alerts": () => alerts.listRecent(db, 1e12),
   "begin, end and drop alerts": () => alerts.saveChanges(db, changes, () => "new", 1e12),
+  "list alerts for operators": () => alerts.listShown(db, 1e12, { ended: 100 }),
+  "find an alert": async () => alerts.findAlert(db, "a1"),
+  "silence an alert": () => alerts.setSilence(db, "a1", alert, anEntry()),
   "claim alerts": () => alerts.claimRows(db, changes.ended, 2),
   "set that alerts were told": async () => alerts.setNotified(db, ["a1"], "notified_at", 2),
   "set why alerts were not told": async () => alerts.setError(db, ["a1"], "refused"),

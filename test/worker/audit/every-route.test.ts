@@ -111,6 +111,7 @@ const RECORDED: Record<string, AuditAction | `${string} ${string}`> = {
   askForRunnerLog: "runner.log_requested",
   removeRunner: "runner.removed",
   drainRunner: "runner.drained",
+  silenceAlert: "alert.silenced",
   startBackup: "a backup stays in the deployment until it is read, which is recorded",
   putBackupPart: "a part changes nothing until it is restored, which is recorded",
   restoreBackup: "backup.restored",

@@ -1,10 +1,12 @@
 /** Access to every endpoint, for every caller, on models of every visibility. */
+
 import { expect, onTestFinished, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import type { Visibility } from "../../../src/protocol/model.ts";
 import { DEFAULT_SCOPES } from "../../../src/protocol/operator.ts";
 import { ROLES, type Role, type ShareLevel } from "../../../src/protocol/organization.ts";
 import { sized } from "../../support/sized.ts";
+import { newAlert } from "../support/alerts.ts";
 import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
 import { newBudget } from "../support/budgets.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
@@ -328,6 +330,7 @@ test.each(["OPERATOR_TOKEN", "an operator's token"] as const)(
       action: "drain",
       token_id: await newId(`users/${username}/tokens`, { name: "x" }),
       budget_id: await newId(`users/${username}/budgets`, { limit: "1", window: "week" }),
+      alert_id: await newAlert(),
       backup_id,
       part_number: "0",
     };

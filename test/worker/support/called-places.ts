@@ -1,8 +1,10 @@
 /** Resources that the call of an endpoint names, made for that call by its rightful caller. */
+
 import { REPLICATE_PATH } from "../../../src/domain/replicate/prediction.ts";
 import { replicatePage, replicateVersion } from "../../../src/protocol/replicate.ts";
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
 import { callerOf, GIF, run, services } from "./accounts.ts";
+import { newAlert } from "./alerts.ts";
 import { makeBackup, withKey } from "./backups.ts";
 import { removeBudgets } from "./budgets.ts";
 import { newModel, publish } from "./catalogue.ts";
@@ -175,6 +177,7 @@ async function operatorsPlace(key: string, world: World): Promise<PathParameters
     await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "x" });
     return { identifier };
   }
+  if (key.includes(":alert_id")) return { alert_id: await newAlert() };
   if (key.includes(":slug")) {
     const slug = unique("slug");
     await operator.ok("PUT", `/v1/operator/categories/${slug}`, { name: slug });

@@ -1,4 +1,6 @@
 /** The pages and actions of the fleet, as the table of all pages has them. */
+
+import { newAlert } from "./alerts.ts";
 import { type DashboardRoute, operators } from "./dashboard-route.ts";
 import {
   newDrainedRunner,
@@ -33,6 +35,12 @@ export const FLEET_ROUTES: Record<string, DashboardRoute> = {
   "POST /fleet/tokens/:id/revoke": {
     ...operators,
     parameters: () => newRunnerToken("cpu").then(() => newestId("runner_tokens")),
+  },
+  "GET /alerts": operators,
+  "POST /alerts/:id/silence": {
+    ...operators,
+    parameters: async () => ({ id: await newAlert() }),
+    form: () => ({ hours: "1" }),
   },
   "GET /fleet/hardware": operators,
   "POST /fleet/hardware": {

@@ -49,6 +49,8 @@ export const OPERATOR_ENDPOINTS: Record<
   "POST /v1/operator/runners/:runner_id/:action": { body: () => ({}) },
   "DELETE /v1/operator/runners/:runner_id": {},
   "GET /v1/operator/queues": {},
+  "GET /v1/operator/alerts": {},
+  "POST /v1/operator/alerts/:alert_id/silence": { body: () => ({ hours: 1 }) },
   "GET /v1/operator/usage": {},
   "GET /v1/operator/audit_events": {},
   "GET /v1/operator/audit_events/verify": {},
