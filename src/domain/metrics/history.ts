@@ -1,6 +1,7 @@
 /** The metrics of a model, or of the deployment, over time. */
 import {
   BUCKETS_MS,
+  failuresIn,
   histogramOf,
   type Measures,
   riseOf,
@@ -82,11 +83,10 @@ export function pointsOf(series: SumsAt[][], boundaries: number[]): Point[] {
 }
 
 function pointOf(at: number, rise: Measures): Point {
-  const failed = Object.entries(rise).filter(([name]) => name.startsWith("failed"));
   return {
     at,
     succeeded: rise.succeeded ?? 0,
-    failed: failed.reduce((sum, [, count]) => sum + count, 0),
+    failed: failuresIn(rise),
     canceled: rise.canceled ?? 0,
     times: {
       queue: percentilesOf(rise, "queue"),

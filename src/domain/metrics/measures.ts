@@ -85,6 +85,13 @@ export function riseOf(before: Measures, after: Measures): Measures {
   return Object.fromEntries(rises.filter(([, rise]) => Number(rise) > 0));
 }
 
+/** Returns how many predictions failed, for whatever reason. */
+export const failuresIn = (measures: Measures): number =>
+  Object.entries(measures).reduce(
+    (sum, [name, count]) => sum + (name.startsWith("failed") ? count : 0),
+    0,
+  );
+
 export const isEmpty = (measures: Measures): boolean => Object.keys(measures).length === 0;
 
 /** A histogram of one of the times, as Prometheus has it. */

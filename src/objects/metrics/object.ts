@@ -5,6 +5,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { z } from "zod";
+import type { Outcomes } from "../../domain/alerts/deployment.ts";
 import { gaugesOf, type PoolGauges } from "../../domain/metrics/gauges.ts";
 import {
   boundariesOf,
@@ -16,6 +17,7 @@ import {
   THINNED,
 } from "../../domain/metrics/history.ts";
 import {
+  failuresIn,
   isEmpty,
   type Measures,
   measures,
@@ -140,6 +142,27 @@ export class MetricsObject extends DurableObject<Bindings> {
       return [...known, { at: now, counts }];
     });
     return pointsOf(series, boundaries);
+  }
+
+  /** Returns how the runs of each model have ended since a time; since up to 5 minutes before it, as sampled. */
+  outcomes(since: number): Outcomes[] {
+    const rises = new Map<string, Measures>();
+    for (const { model, hardware, counts } of this.#sums()) {
+      if (model === "") continue;
+      const [before] = this.ctx.storage.sql
+        .exec<{ counts: string }>(
+          "SELECT counts FROM samples WHERE model = ? AND hardware = ? AND at <= ? ORDER BY at DESC LIMIT 1",
+          ...[model, hardware, since],
+        )
+        .toArray();
+      const rise = riseOf(before ? measuresIn(before.counts) : {}, counts);
+      rises.set(model, summed(rises.get(model) ?? {}, rise));
+    }
+    return [...rises].map(([model, rise]) => ({
+      model,
+      succeeded: rise.succeeded ?? 0,
+      failed: failuresIn(rise),
+    }));
   }
 
   override alarm(): void {

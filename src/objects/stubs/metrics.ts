@@ -27,7 +27,7 @@ export interface NumberedBatch {
 
 export const metricsObject = (env: Bindings) =>
   bounded(() => inJurisdiction(env, env.METRICS).getByName("metrics"), {
-    repeatable: ["addBatch", "exposition", "history"],
+    repeatable: ["addBatch", "exposition", "history", "outcomes"],
   });
 
 /** Counts are sent this long after the first of them. */

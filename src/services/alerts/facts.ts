@@ -3,20 +3,26 @@ import {
   backupAlerts,
   EXPIRING_MS,
   endpointAlerts,
+  failureAlerts,
   spaceAlerts,
   tokenAlerts,
 } from "../../domain/alerts/deployment.ts";
 import { fleetAlerts, toldAlerts } from "../../domain/alerts/fleet.ts";
 import type { Alert } from "../../domain/alerts/rules.ts";
 import { isOffline } from "../../domain/runners/silence.ts";
+import { metricsObject } from "../../objects/stubs/metrics.ts";
 import { listDisabledSince, listExpiring } from "../../storage/alerts/alerts.ts";
 import { findLastRun } from "../../storage/backups/runs.ts";
 import { readDatabaseSpace } from "../access/storage-quota.ts";
 import { readFleet } from "../runners/fleet.ts";
 import type { Services } from "../services.ts";
+import { withTimeout } from "../with-timeout.ts";
 
 /** How long a lost runner and a disabled endpoint are reported. */
 const NEWS_MS = 7 * 86_400_000;
+
+/** The time in which runs of a model fail or succeed. */
+const OUTCOMES_MS = 900_000;
 
 export interface Facts {
   /** The alerts that hold now. */
@@ -27,8 +33,9 @@ export interface Facts {
 
 export async function readFacts(services: Services, now: number): Promise<Facts> {
   const { db } = services;
-  const [fleet, space, backups, endpoints, tokens] = await Promise.all([
+  const [fleet, models, space, backups, endpoints, tokens] = await Promise.all([
     fleetFacts(services, now),
+    modelFacts(services, now),
     readDatabaseSpace(services),
     lateBackups(services, now),
     listDisabledSince(db, now - NEWS_MS),
@@ -37,12 +44,13 @@ export async function readFacts(services: Services, now: number): Promise<Facts>
   return {
     holding: [
       ...fleet.holding,
+      ...models.holding,
       ...spaceAlerts(space),
       ...backups,
       ...endpointAlerts(endpoints),
       ...tokenAlerts(tokens, now),
     ],
-    unknown: fleet.unknown,
+    unknown: new Set([...fleet.unknown, ...models.unknown]),
   };
 }
 
@@ -58,6 +66,12 @@ async function fleetFacts(services: Services, now: number): Promise<Facts> {
     holding: toldAlerts(alerts),
     unknown: new Set([...silent.map(({ id }) => id), ...unread.map(({ hardware }) => hardware)]),
   };
+}
+
+async function modelFacts({ env, settings }: Services, now: number): Promise<Facts> {
+  const outcomes = await withTimeout(metricsObject(env).outcomes(now - OUTCOMES_MS), "metrics");
+  if (!outcomes) return { holding: [], unknown: new Set(["model_failing"]) };
+  return { holding: failureAlerts(outcomes, settings.alerts.maxFailures), unknown: new Set() };
 }
 
 async function lateBackups({ db, settings }: Services, now: number): Promise<Alert[]> {

@@ -1,8 +1,10 @@
 /** Alerts as sweeps begin, tell and end them. */
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { Alert } from "../../../src/domain/alerts/rules.ts";
 import type { AlertFormat } from "../../../src/env-alerts.ts";
+import { metricsObject } from "../../../src/objects/stubs/metrics.ts";
 import { type AlertMessage, alertMessage } from "../../../src/protocol/alert.ts";
 import { readFacts } from "../../../src/services/alerts/facts.ts";
 import { alertSecrets } from "../../../src/services/alerts/send-messages.ts";
@@ -176,6 +178,22 @@ test("a class without a runner whose prediction waits is a fact, until the predi
     .toMatchObject([{ rule: "no_runner", level: "bad", name: hardware, subject: hardware }]);
   await client.cancel(id);
   await expect.poll(of).toEqual([]);
+});
+
+test("a model whose runs fail is a fact", async () => {
+  const model = `ada/${crypto.randomUUID()}`;
+  const labels = { model, version: "1", hardware: "gpu" };
+  const counts = { succeeded: 4, "failed:external": 5, "failed:internal": 1, canceled: 3 };
+  await metricsObject(env).add([{ family: "predictions", labels, counts }]);
+  const { holding } = await readFacts(services, Date.now());
+  expect(holding.filter(({ subject }) => subject === model)).toMatchObject([
+    { rule: "model_failing", text: "6 of its last 10 runs failed." },
+  ]);
+  const later = await readFacts(services, Date.now() + 1_800_000);
+  expect(later.holding.filter(({ subject }) => subject === model)).toHaveLength(1);
+  await runInDurableObject(env.METRICS.getByName("metrics"), (metrics) => metrics.alarm());
+  const past = await readFacts(services, Date.now() + 1_800_000);
+  expect(past.holding.filter(({ subject }) => subject === model)).toEqual([]);
 });
 
 test("an endpoint that the service has disabled and tokens about to expire are facts", async () => {
