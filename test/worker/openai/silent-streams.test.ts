@@ -99,7 +99,7 @@ test.each<[string, (world: World) => Promise<Response>, Json | typeof picture]>(
   ["a message", posts("/v1/vendorb/messages", message), "on"],
   ["speech", posts("/v1/vendora/audio/speech", speech), { type: SOUND, audio: "b24=" }],
   ["a transcription", transcribes, { type: "transcript.text.delta", delta: "on" }],
-  ["images", posts("/v1/vendora/images/generations", { prompt: "Hills" }), picture],
+  ["images", posts("/v1/vendora/images/generations", { prompt: "Hills", n: 2 }), picture],
 ])("%s that is silent for 20 s has no empty event for any client", async (_, ask, output) => {
   const world = await newSilent();
   const asked = ask(world);
