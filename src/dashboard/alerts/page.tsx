@@ -51,6 +51,12 @@ export const AlertsPage = ({ alerts, receiver, now }: Props) => {
   );
 };
 
+/** The path of an address, which has the origin of ALERT_ORIGIN or none. */
+function pathOf(address: string): string {
+  const { pathname, hash } = new URL(address, "https://auspex");
+  return pathname + hash;
+}
+
 const Holding = ({ alert, now }: { alert: AlertView; now: number }) => {
   const { id, severity, title, name, text, todo, url, since, error } = alert;
   const isBad = severity === "critical";
@@ -62,7 +68,7 @@ const Holding = ({ alert, now }: { alert: AlertView; now: number }) => {
         since <Time at={since} />
       </small>
       <p>
-        {text} <a href={new URL(url, "https://auspex").pathname}>{todo}</a>
+        {text} <a href={pathOf(url)}>{todo}</a>
       </p>
       {error !== null && <p class="hint">The last message was not sent: {error}.</p>}
       {isSilenced && alert.silenced_until !== null && (

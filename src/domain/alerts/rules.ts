@@ -6,8 +6,6 @@ export interface Rule {
   todo: string;
   /** The page or the guide that it needs. */
   page: string;
-  /** The title that people without access see on the status page. Undefined: predictions do not suffer from it. */
-  incident?: string;
 }
 
 export const RULES = {
@@ -15,31 +13,26 @@ export const RULES = {
     title: "No runner takes waiting work",
     todo: "Start a runner for this hardware, or resume one that is drained or paused.",
     page: "/fleet",
-    incident: "No runner was ready",
   },
   long_wait: {
     title: "Predictions wait too long",
     todo: "See on the Fleet page what they wait for, and add a runner if all are busy.",
     page: "/fleet",
-    incident: "Long waiting times",
   },
   runner_lost: {
     title: "Runner lost",
     todo: "Check the machine and its network and restart the runner, or remove it if it is gone for good.",
     page: "/docs/runners",
-    incident: "A runner was lost",
   },
   gpu_lost: {
     title: "GPU lost",
     todo: "Check nvidia-smi and dmesg on the machine, then restart the runner.",
     page: "/docs/runners",
-    incident: "A GPU was lost",
   },
   runner_failing: {
     title: "Containers fail to start",
     todo: "Fix the reason on the machine (often a full disk or the driver), then select Resume on the runner's page.",
     page: "/fleet",
-    incident: "Containers failed to start on a runner",
   },
   runner_paused: {
     title: "Runner paused",
@@ -55,7 +48,6 @@ export const RULES = {
     title: "Many runs of a model fail",
     todo: "Read the errors of its latest predictions, and publish a version that works or tell its owner.",
     page: "/predictions",
-    incident: "Many runs of a model failed",
   },
   endpoint_disabled: {
     title: "Webhook endpoint disabled",
