@@ -231,7 +231,8 @@ export class MetricsObject extends DurableObject<Bindings> {
       if (family !== "predictions") this.#raise(family, labels, counts);
       else {
         const { model = "", version = "", hardware = "" } = labels;
-        const name = this.#models.has(model) || this.#models.size < MAX_MODELS ? model : "other";
+        const hasRoom = () => isRoom([...this.#models], model, MAX_MODELS);
+        const name = this.#models.has(model) || hasRoom() ? model : "other";
         const isTime = (key: string) => key.includes(":") && !key.startsWith("failed:");
         const [times, ends] = [{ ...counts }, { ...counts }];
         for (const key of Object.keys(counts)) delete (isTime(key) ? ends : times)[key];
@@ -250,7 +251,7 @@ export class MetricsObject extends DurableObject<Bindings> {
     if (isEmpty(counts)) return;
     const isKnown = this.#series.has(keyOf(family, wanted));
     const labels =
-      isKnown || this.#countOf(family) < MAX_OF_FAMILY[family]
+      isKnown || isRoom(this.#modelsOf(family), wanted.model, MAX_OF_FAMILY[family])
         ? wanted
         : Object.fromEntries(Object.keys(wanted).map((name) => [name, "other"]));
     const before = this.#series.get(keyOf(family, labels))?.counts ?? {};
@@ -274,10 +275,10 @@ export class MetricsObject extends DurableObject<Bindings> {
     if (series.labels.model !== undefined) this.#models.add(series.labels.model);
   }
 
-  #countOf(family: CountedSeries["family"]): number {
-    let count = 0;
-    for (const series of this.#series.values()) if (series.family === family) count += 1;
-    return count;
+  /** Returns the model of each series of the family; empty where it has none. */
+  #modelsOf(family: CountedSeries["family"]): string[] {
+    const all = [...this.#series.values()].filter((series) => series.family === family);
+    return all.map(({ labels }) => labels.model ?? "");
   }
 
   async #exposition(): Promise<string> {
@@ -303,6 +304,17 @@ export class MetricsObject extends DurableObject<Bindings> {
 }
 
 const keyOf = (family: string, labels: CountedRow["labels"]) => family + JSON.stringify(labels);
+
+/**
+ * Returns whether a series may be added to those that there are. Half of the places are for owners that have less
+ * than a quarter, so that no account takes them all.
+ */
+function isRoom(models: string[], model: string | undefined, most: number): boolean {
+  if (models.length >= most) return false;
+  if (model === undefined || models.length < most / 2) return true;
+  const owner = model.slice(0, model.indexOf("/") + 1);
+  return models.filter((one) => one.startsWith(owner)).length < most / 4;
+}
 
 /** Returns the rows as far as they are higher than those of the batch before. */
 function risenRows(before: CountedRow[], rows: CountedRow[]): CountedRow[] {

@@ -69,8 +69,8 @@ test("models beyond the first 200 count together, and so do further versions, ro
     labels: { model, version, hardware: "gpu" },
     counts: { succeeded: 1, "run:sum": 5, "run:0": 1 },
   });
-  await metrics.add(Array.from({ length: 260 }, (_, n) => row(`ada/m${n}`)));
-  await metrics.add(Array.from({ length: 1_200 }, (_, n) => row("ada/m1", String(n + 2))));
+  await metrics.add(Array.from({ length: 260 }, (_, n) => row(`user${n % 10}/m${n}`)));
+  await metrics.add(Array.from({ length: 1_200 }, (_, n) => row("user1/m1", String(n + 2))));
   await metrics.add(
     Array.from({ length: 600 }, (_, n) => ({
       family: "requests",
@@ -85,6 +85,20 @@ test("models beyond the first 200 count together, and so do further versions, ro
   expect(Object.values(others).reduce((sum, value) => sum + value, 0)).toBeGreaterThan(60);
   expect(await storedTotal(metrics)).toBe(1_460);
   expect(series.get('auspex_http_requests_total{route="other",status="200"}')).toBe(100);
+});
+
+test("an account with any number of models leaves places for those of others", async () => {
+  const metrics = env.METRICS.get(env.METRICS.newUniqueId());
+  const row = (model: string): CountedRow => ({
+    family: "predictions",
+    labels: { model, version: "1", hardware: "gpu" },
+    counts: { succeeded: 1 },
+  });
+  await metrics.add(Array.from({ length: 150 }, (_, n) => row(`mallory/m${n}`)));
+  await metrics.add([row("ada/story")]);
+  const series = seriesOf(await metrics.exposition());
+  expect(Object.keys(among(series, "auspex_predictions_total", "mallory/"))).toHaveLength(100);
+  expect(Object.keys(among(series, "auspex_predictions_total", "ada/story"))).toHaveLength(1);
 });
 
 /** Returns how many ends the object has stored. */
