@@ -3,8 +3,9 @@ import { raw } from "hono/html";
 import type { Guide, Manifest } from "../../../protocol/assets.ts";
 import { DocsLayout, Neighbors } from "../layout.tsx";
 
-/** The address that guides have for the deployment. */
-const EXAMPLE_ORIGIN = "https://auspex.example.com";
+/** The host that guides have for the deployment, and its address. */
+const EXAMPLE_HOST = "auspex.example.com";
+const EXAMPLE_ORIGIN = `https://${EXAMPLE_HOST}`;
 
 interface Props {
   guide: Guide;
@@ -14,7 +15,9 @@ interface Props {
 }
 
 export function GuidePage({ guide, path, origin, assets }: Props) {
-  const html = (text: string) => raw(text.replaceAll(EXAMPLE_ORIGIN, origin));
+  const { host } = new URL(origin);
+  const html = (text: string) =>
+    raw(text.replaceAll(EXAMPLE_ORIGIN, origin).replaceAll(EXAMPLE_HOST, host));
   return (
     <DocsLayout title={guide.title} description={guide.description} path={path} assets={assets}>
       <div class="guide">
