@@ -1,5 +1,5 @@
 /** /v1/usage and /v1/operator/usage: usage of the caller's account and of all accounts, grouped as the caller asks. */
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import type { Context, TypedResponse } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { requireOperator, requireScope } from "../../middleware/authentication.ts";
@@ -29,7 +29,10 @@ const get = createRoute({
   responses: {
     200: {
       description: "The usage, or with `format=csv` a CSV file with a line for each group",
-      content: { "application/json": { schema: groupedUsage } },
+      content: {
+        "application/json": { schema: groupedUsage },
+        "text/csv": { schema: z.string() },
+      },
     },
     ...errorResponses,
   },
@@ -47,7 +50,10 @@ const getAll = createRoute({
   responses: {
     200: {
       description: "The usage, or with `format=csv` a CSV file with a line for each group",
-      content: { "application/json": { schema: deploymentUsage } },
+      content: {
+        "application/json": { schema: deploymentUsage },
+        "text/csv": { schema: z.string() },
+      },
     },
     ...errorResponses,
   },

@@ -195,7 +195,7 @@ test("an export has all pages of usage, separately for each token", async () => 
   for (const token of ["", token_id])
     await inAccount(
       world.user_id,
-      `INSERT INTO usage SELECT value, ?, 1, ?, '', 'cpu', 'ada/m', ?, '', 2, 1, 500, 0, 7, 3, 1, 0, 250000000
+      `INSERT INTO usage SELECT value, ?, 1, ?, '', 'cpu', 'ada/m', ?, '', 2, 1, 500, 0, 7, 3, 1, 0, 250000000, '{}'
         FROM json_each(?)`,
       ...[model_id, token, token && "CI", JSON.stringify(days)],
     );

@@ -7,6 +7,7 @@ import type { DocumentedOperation } from "../../../src/openapi/types.ts";
 import { prediction } from "../../../src/protocol/prediction.ts";
 import { userA } from "../../../src/protocol/user.ts";
 import { sized } from "../../support/sized.ts";
+import { newAlert } from "../support/alerts.ts";
 import { backups, makeBackup, withKey, withoutKey } from "../support/backups.ts";
 import { VERSION } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
@@ -204,6 +205,7 @@ async function makeOwned(): Promise<void> {
   await make("PUT", `${path}/versions/1/prices`, prices, { known });
   await makeCollaborator(known);
   await makeToken(model_owner);
+  harvest.put({ alert_id: await newAlert() });
   await makeBudgets(make, callers, model_owner, `${path}/versions/1/predictions`);
   await makePinnable();
   await makePredictionOf(model_owner);

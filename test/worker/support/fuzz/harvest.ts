@@ -172,11 +172,13 @@ export class Harvest {
       if (place.model_owner === before) place.model_owner = user.username;
   }
 
-  /** Returns one of the places that have the most of these names. @param nth -1 for the last one */
+  /** Returns one of the places that have the most of these names, if any has one. @param nth -1 for the last one */
   place(names: string[], nth: number): Place | undefined {
     const known = (place: Place) => names.filter((name) => name in place).length;
     const places = [...this.#places.values()].flat();
     const most = Math.max(...places.map(known));
+    // A request for a place that has nothing to do with it gets a 404, by which the place would be forgotten.
+    if (most <= 0) return undefined;
     const best = places.filter((place) => known(place) === most);
     return best.at(nth % best.length);
   }
