@@ -1,4 +1,5 @@
 /** Every 429 says when to try again. */
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { errorResponse, ProblemError } from "../../../src/errors/errors.ts";
 import { OpenAiProblem, openAiProblem } from "../../../src/errors/openai.ts";
@@ -21,7 +22,7 @@ const answered = (path: string, error: Error) => {
   app.get(path, () => {
     throw error;
   });
-  return app.request(path);
+  return app.request(path, {}, env);
 };
 
 test.each(REFUSALS)(
