@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { decodeJwt, exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { type ClientMetadata, type JWKS, Provider } from "oidc-provider";
 import { CLIENT, type ProviderPerson } from "./person.ts";
+import { Storage } from "./storage.ts";
 
 const SCOPES = "openid email profile";
 
@@ -16,6 +17,7 @@ export class OidcServer {
   readonly people = new Map<string, ProviderPerson>();
   readonly #server: ReturnType<typeof createServer>;
   readonly #client: ClientMetadata;
+  readonly #storage = new Storage();
   #keys: JWK[] = [];
   #provider: Provider | undefined;
 
@@ -82,6 +84,7 @@ export class OidcServer {
     const jwks = { keys: this.#keys } as JWKS;
     const provider = new Provider(this.issuer, {
       jwks,
+      adapter: (model) => this.#storage.of(model),
       clients: [this.#client],
       claims: {
         openid: ["sub"],

@@ -5,8 +5,7 @@ import { CLIENT, type Command, type ORIGINS, type ProviderPerson } from "../../o
 import { Visitor } from "./visitor.ts";
 import { unique } from "./world.ts";
 
-/** The settings of a deployment with the provider. */
-export const oidcSettings = (): OidcSettings => ({
+const initial = (): OidcSettings => ({
   ...CLIENT,
   issuer: inject("oidc").issuer,
   name: "Acme",
@@ -15,6 +14,14 @@ export const oidcSettings = (): OidcSettings => ({
   groupsClaim: "groups",
   lapseMs: 7 * 86_400_000,
 });
+
+const shared = initial();
+
+/**
+ * Returns the settings of a deployment with the provider, as they are initially. They are one object for all test
+ * files: the service keeps the first that it has seen.
+ */
+export const oidcSettings = (): OidcSettings => Object.assign(shared, initial());
 
 async function command(body: Command): Promise<string> {
   const response = await fetch(inject("oidc").door, { method: "POST", body: JSON.stringify(body) });

@@ -7,10 +7,11 @@ import { inAccount, type Row } from "./objects.ts";
 import { operator } from "./world.ts";
 
 /**
- * Tables that are not compared: search indexes follow the others and cannot be read whole, and counts follow
- * through a queue.
+ * Tables that are not compared: search indexes follow the others and cannot be read whole, and counts and usage
+ * follow through a queue.
  */
-const NOT_READ = /^(?:sqlite|_cf|d1)_|words|reading_|^verifications$|^(?:account|model)_counts$/;
+const NOT_READ =
+  /^(?:sqlite|_cf|d1)_|words|reading_|^verifications$|^(?:(?:account|model)_counts|account_usage)$/;
 
 /** Columns that change by themselves. */
 const PASSING = ["last_used_at"];
