@@ -179,7 +179,7 @@ function billTable(bill: Bill, { noops, tokens, perSecond }: Conditions): Table 
       `no-op: ${noops} one after the other, the cheapest quarter of them; streams: ${tokens} tokens at ${perSecond}/s, alone; all to the end of retention`,
       "log events: as if LOG_SAMPLE_RATE were 1",
       "not counted: the Worker's CPU time, $0.02 for a million ms, and what is stored",
-      "beside them, for each active account and minute: 4 rows of D1 and a message, about its counts",
+      "beside them, for each active account and minute: 4 rows of D1 and a message about its counts, and 5 rows of objects about its metrics",
       "beside them, per hardware class: a pool that is always awake, $4.15 a month",
     ],
     verdicts: [
