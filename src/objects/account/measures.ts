@@ -46,6 +46,7 @@ export class SentMeasures {
   readonly #kv: SyncKvStorage;
   readonly #writer: string;
   readonly #send: (batch: NumberedBatch) => Promise<void>;
+  #publishing: Promise<void> | undefined;
 
   /** @param send resolves when the batch has arrived */
   constructor(
@@ -59,8 +60,19 @@ export class SentMeasures {
     this.#send = send;
   }
 
-  /** @param openFrom the first day whose usage may still rise */
-  async publish(openFrom: string): Promise<void> {
+  /**
+   * A call during another one shares its result: of two batches at once, an earlier acknowledgement could replace a
+   * later one, and what is between them would count twice.
+   * @param openFrom the first day whose usage may still rise
+   */
+  publish(openFrom: string): Promise<void> {
+    this.#publishing ??= this.#publish(openFrom).finally(() => {
+      this.#publishing = undefined;
+    });
+    return this.#publishing;
+  }
+
+  async #publish(openFrom: string): Promise<void> {
     const sent = sentSchema.parse(this.#kv.get(SENT) ?? NOTHING);
     const sums = this.#sums(sent.from);
     const rows = [...sums].flatMap(([key, { labels, counts }]) => {

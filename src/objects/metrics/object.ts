@@ -290,7 +290,11 @@ export class MetricsObject extends DurableObject<Bindings> {
   }
 
   async #pools(): Promise<PoolGauges[]> {
-    const names = await listMadePools(database(this.env.DB), MAX_POOLS);
+    // Counters need no D1: without it, an exposition only has no gauges.
+    const names = await listMadePools(database(this.env.DB), MAX_POOLS).catch((error) => {
+      logger.warn("Pools not listed for metrics", { error });
+      return [];
+    });
     const asked = names.map(async (name) => {
       try {
         return [{ ...(await poolOf(this.env, name, { ms: POOL_MS }).gauges()), pool: name }];

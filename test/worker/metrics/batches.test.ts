@@ -62,6 +62,35 @@ test("each end counts once, whichever batches or answers are lost and whenever t
   }
 });
 
+test("an end counts once if an account publishes while an earlier batch is under way", async () => {
+  const id = env.METRICS.newUniqueId();
+  const account = env.ACCOUNT.get(env.ACCOUNT.newUniqueId());
+  await runInDurableObject(account, async (_, { storage }) => {
+    createTables(storage.sql);
+    const metrics = env.METRICS.get(id);
+    const first = Promise.withResolvers<void>();
+    let sent = 0;
+    const measures = new SentMeasures(storage, "account", async (batch) => {
+      sent += 1;
+      const isFirst = sent === 1;
+      await metrics.addBatch(batch);
+      // The answer to the first batch comes last.
+      if (isFirst) await first.promise;
+    });
+    const day = "2026-11-29";
+    addUsage(storage.sql, day, ended("story", 1), 1);
+    const publishing = measures.publish(day);
+    addUsage(storage.sql, day, ended("story", 1), 1);
+    const again = measures.publish(day);
+    await Promise.race([again, scheduler.wait(200)]);
+    first.resolve();
+    await Promise.all([publishing, again]);
+    addUsage(storage.sql, day, ended("story", 1), 1);
+    await measures.publish(day);
+  });
+  expect(await storedTotal(env.METRICS.get(id))).toBe(3);
+});
+
 test("models beyond the first 200 count together, and so do further versions, routes and pools", async () => {
   const metrics = env.METRICS.get(env.METRICS.newUniqueId());
   const row = (model: string, version = "1"): CountedRow => ({
