@@ -11,26 +11,23 @@ import {
   riseOf,
   summed,
 } from "../../domain/metrics/measures.ts";
-import type { NumberedBatch } from "../stubs/metrics.ts";
+import { type CountedRow, countedRows, type NumberedBatch } from "../stubs/metrics.ts";
 
-/** The sums that were acknowledged last: those of the days from `from` on, by version and hardware. */
+/** The last batch, which may not have arrived, and the sums up to it: those of the days from `from` on. */
 const sentSchema = z.object({
   sequence: z.number(),
   from: z.string(),
   sums: z.record(z.string(), measures),
+  rows: countedRows,
 });
 type Sent = z.infer<typeof sentSchema>;
 
 const SENT = "measures_sent";
-const NOTHING: Sent = { sequence: 0, from: "", sums: {} };
+const NOTHING: Sent = { sequence: 0, from: "", sums: {}, rows: [] };
 
-/** A value of the object has at most 2 MB, and the measures of a version 2 KB. */
-const MAX_ROWS = 800;
-
-interface Summed {
-  labels: { model: string; version: string; hardware: string };
-  counts: Measures;
-}
+/** A value of the object has at most 2 MB, and the measures of a version 2 KB, twice. */
+const MAX_VERSIONS = 400;
+const OTHER = "other";
 
 type StoredRow = {
   model_id: string;
@@ -41,12 +38,21 @@ type StoredRow = {
   measures: string;
 };
 
+interface Sums {
+  labels: CountedRow["labels"];
+  /** The sums of all days that are read, and of those that may still rise. */
+  counts: Measures;
+  open: Measures;
+}
+
 export class SentMeasures {
   readonly #sql: SqlStorage;
   readonly #kv: SyncKvStorage;
   readonly #writer: string;
   readonly #send: (batch: NumberedBatch) => Promise<void>;
   #publishing: Promise<void> | undefined;
+  /** The number of the last batch whose answer this instance has seen. */
+  #answered = 0;
 
   /** @param send resolves when the batch has arrived */
   constructor(
@@ -74,37 +80,57 @@ export class SentMeasures {
 
   async #publish(openFrom: string): Promise<void> {
     const sent = sentSchema.parse(this.#kv.get(SENT) ?? NOTHING);
-    const sums = this.#sums(sent.from);
-    const rows = [...sums].flatMap(([key, { labels, counts }]) => {
+    // The batch goes again as it was: a model that was renamed since would count under both names.
+    if (sent.sequence > this.#answered) await this.#deliver(sent);
+    const sums = this.#sums(sent, openFrom);
+    const rows = [...sums].flatMap(([key, { labels, counts }]): CountedRow[] => {
       const rise = riseOf(sent.sums[key] ?? {}, counts);
-      return isEmpty(rise) ? [] : [{ family: "predictions" as const, labels, counts: rise }];
+      return isEmpty(rise) ? [] : [{ family: "predictions", labels, counts: rise }];
     });
     if (rows.length === 0) return;
-    const sequence = sent.sequence + 1;
-    const open = openFrom > sent.from ? this.#sums(openFrom) : sums;
-    await this.#send({ writer: this.#writer, sequence, rows });
-    this.#kv.put(SENT, {
-      sequence,
+    const open = [...sums].filter(([, one]) => !isEmpty(one.open));
+    const next: Sent = {
+      sequence: sent.sequence + 1,
       from: openFrom,
-      sums: Object.fromEntries([...open].map(([key, { counts }]) => [key, counts])),
-    } satisfies Sent);
+      sums: Object.fromEntries(open.map(([key, one]) => [key, one.open])),
+      rows,
+    };
+    this.#kv.put(SENT, next);
+    await this.#deliver(next);
   }
 
-  /** Sums by version and hardware. Versions beyond the first are summed as one. */
-  #sums(from: string): Map<string, Summed> {
-    const sums = new Map<string, Summed>();
+  async #deliver({ sequence, rows }: Sent): Promise<void> {
+    await this.#send({ writer: this.#writer, sequence, rows });
+    this.#answered = sequence;
+  }
+
+  /**
+   * Returns sums by version and hardware. Versions beyond the first are summed as one, and so are all new ones
+   * while that sum has open days: a version that left it would count again.
+   */
+  #sums(sent: Sent, openFrom: string): Map<string, Sums> {
+    const sums = new Map<string, Sums>();
+    const known = Object.keys(sent.sums).length;
+    let added = 0;
     const statement = `SELECT model_id, model, version_number, hardware, day, measures FROM usage
       WHERE day >= ? AND measures <> '{}' ORDER BY day`;
-    for (const row of this.#sql.exec<StoredRow>(statement, from)) {
+    for (const row of this.#sql.exec<StoredRow>(statement, sent.from)) {
       const { model_id, model, version_number, hardware } = row;
       const own = JSON.stringify([model_id, version_number, hardware]);
-      const isOwn = sums.has(own) || sums.size < MAX_ROWS;
-      const key = isOwn ? own : "other";
-      const counts = summed(sums.get(key)?.counts ?? {}, measuresIn(row.measures));
-      const labels = isOwn
-        ? { model, version: String(version_number), hardware }
-        : { model: "other", version: "other", hardware: "other" };
-      sums.set(key, { labels, counts });
+      const isKnown = own in sent.sums || sums.has(own);
+      const isAdded = !isKnown && !(OTHER in sent.sums) && known + added < MAX_VERSIONS;
+      if (isAdded) added += 1;
+      const isOwn = isKnown || isAdded;
+      const key = isOwn ? own : OTHER;
+      const { counts = {}, open = {} } = sums.get(key) ?? {};
+      const more = measuresIn(row.measures);
+      sums.set(key, {
+        labels: isOwn
+          ? { model, version: String(version_number), hardware }
+          : { model: OTHER, version: OTHER, hardware: OTHER },
+        counts: summed(counts, more),
+        open: row.day < openFrom ? open : summed(open, more),
+      });
     }
     return sums;
   }

@@ -20,7 +20,6 @@ import {
   failuresIn,
   isEmpty,
   type Measures,
-  measures,
   measuresIn,
   riseOf,
   summed,
@@ -39,7 +38,7 @@ CREATE TABLE IF NOT EXISTS series (
   family TEXT NOT NULL, labels TEXT NOT NULL, counts TEXT NOT NULL, updated_at INTEGER NOT NULL,
   PRIMARY KEY (family, labels)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS writers (
-  id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, rows TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+  id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS writers_at ON writers (at);
 CREATE TABLE IF NOT EXISTS samples (
   model TEXT NOT NULL, hardware TEXT NOT NULL, at INTEGER NOT NULL, counts TEXT NOT NULL,
@@ -60,14 +59,6 @@ const DAY_MS = 86_400_000;
 const WRITER_MS = 7 * DAY_MS;
 /** Series that have not risen for so long are dropped: those of models that are gone make room for others. */
 const SERIES_MS = 90 * DAY_MS;
-
-const countedRows = z.array(
-  z.object({
-    family: z.enum(["predictions", "pool", "requests"]),
-    labels: z.record(z.string(), z.string()),
-    counts: measures,
-  }),
-);
 
 export class MetricsObject extends DurableObject<Bindings> {
   readonly #series = new Map<string, CountedSeries>();
@@ -92,22 +83,18 @@ export class MetricsObject extends DurableObject<Bindings> {
     await this.#arm();
   }
 
-  /** Adds what a batch has more than the one of its number before. A batch with an earlier number adds nothing. */
+  /** Adds a batch, unless it or a later one of its writer was added before. */
   async addBatch({ writer, sequence, rows }: NumberedBatch): Promise<void> {
     const { sql } = this.ctx.storage;
     this.ctx.storage.transactionSync(() => {
       const [last] = sql
-        .exec<{ sequence: number; rows: string }>(
-          "SELECT sequence, rows FROM writers WHERE id = ?",
-          writer,
-        )
+        .exec<{ sequence: number }>("SELECT sequence FROM writers WHERE id = ?", writer)
         .toArray();
-      if (last && sequence < last.sequence) return;
-      const before = last?.sequence === sequence ? countedRows.parse(JSON.parse(last.rows)) : [];
-      this.#add(risenRows(before, rows));
+      if (last && sequence <= last.sequence) return;
+      this.#add(rows);
       sql.exec(
-        "INSERT OR REPLACE INTO writers (id, sequence, rows, at) VALUES (?, ?, ?, ?)",
-        ...[writer, sequence, JSON.stringify(rows), Date.now()],
+        "INSERT OR REPLACE INTO writers (id, sequence, at) VALUES (?, ?, ?)",
+        ...[writer, sequence, Date.now()],
       );
     });
     await this.#arm();
@@ -318,13 +305,4 @@ function isRoom(models: string[], model: string | undefined, most: number): bool
   if (model === undefined || models.length < most / 2) return true;
   const owner = model.slice(0, model.indexOf("/") + 1);
   return models.filter((one) => one.startsWith(owner)).length < most / 4;
-}
-
-/** Returns the rows as far as they are higher than those of the batch before. */
-function risenRows(before: CountedRow[], rows: CountedRow[]): CountedRow[] {
-  const known = new Map(before.map((row) => [keyOf(row.family, row.labels), row.counts]));
-  return rows.map((row) => ({
-    ...row,
-    counts: riseOf(known.get(keyOf(row.family, row.labels)) ?? {}, row.counts),
-  }));
 }

@@ -1,5 +1,6 @@
 /** The only way to the metrics object, of which a deployment has one. */
-import type { Measures } from "../../domain/metrics/measures.ts";
+import { z } from "zod";
+import { measures } from "../../domain/metrics/measures.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import { bounded } from "./bounded.ts";
@@ -9,15 +10,17 @@ import { inJurisdiction } from "./jurisdiction.ts";
  * Counts of one set of labels. Families: `predictions` (model, version, hardware; domain/metrics/measures.ts),
  * `pool` (pool; by event) and `requests` (route; by status).
  */
-export interface CountedRow {
-  family: "predictions" | "pool" | "requests";
-  labels: Readonly<Record<string, string>>;
-  counts: Measures;
-}
+const countedRow = z.object({
+  family: z.enum(["predictions", "pool", "requests"]),
+  labels: z.record(z.string(), z.string()),
+  counts: measures,
+});
+export const countedRows = z.array(countedRow);
+export type CountedRow = z.infer<typeof countedRow>;
 
 /**
- * Counts of a writer that sends them again when it does not know whether they have arrived. The batch of a number
- * may come again with higher counts; the next number comes after an acknowledgement only.
+ * Counts of a writer that sends them again, unchanged, when it does not know whether they have arrived. The next
+ * number comes after an answer only.
  */
 export interface NumberedBatch {
   writer: string;

@@ -9,8 +9,8 @@ import type { MetricsObject } from "../../../src/objects/metrics/object.ts";
 import type { CountedRow, NumberedBatch } from "../../../src/objects/stubs/metrics.ts";
 import { among, seriesOf } from "../support/metrics.ts";
 
-const ended = (model: string, version: number): EndedRow => ({
-  ...{ updated_at: 0, model_id: model, model_owner: "ada", model_name: model },
+const ended = (model: string, version: number, name = model): EndedRow => ({
+  ...{ updated_at: 0, model_id: model, model_owner: "ada", model_name: name },
   ...{ version_number: version, token_id: "", token_name: "", maker: "", created_by: null },
   ...{ hardware: "gpu", status: "succeeded", setup_time: null, execution_time: 1 },
   ...{ metrics: null, cost: 0, measures: { succeeded: 1, "run:sum": 1_000, "run:7": 1 } },
@@ -25,7 +25,7 @@ function random(seed: number): () => number {
   };
 }
 
-test("each end counts once, whichever batches or answers are lost and whenever the account restarts", async () => {
+test("each end counts once, whichever batches or answers are lost, and whatever restarts or is renamed", async () => {
   for (let seed = 1; seed <= 12; seed++) {
     const next = random(seed);
     const id = env.METRICS.newUniqueId();
@@ -43,15 +43,18 @@ test("each end counts once, whichever batches or answers are lost and whenever t
       let measures = restarted();
       let day = 1;
       let ends = 0;
+      const names: Record<string, string> = { story: "story", poet: "poet" };
       const today = () => `2026-11-${String(day).padStart(2, "0")}`;
       for (let step = 0; step < 80; step++) {
         const action = next();
         if (action < 0.6) {
           const model = next() < 0.5 ? "story" : "poet";
-          addUsage(storage.sql, today(), ended(model, 1 + Math.floor(next() * 3)), 1);
+          const version = 1 + Math.floor(next() * 3);
+          addUsage(storage.sql, today(), ended(model, version, names[model]), 1);
           ends += 1;
         } else if (action < 0.9) await measures.publish(today()).catch(() => {});
-        else if (action < 0.95) measures = restarted();
+        else if (action < 0.94) measures = restarted();
+        else if (action < 0.97) names.story = `story-${step}`;
         else day = Math.min(28, day + 1);
       }
       isLossy = false;
@@ -60,6 +63,51 @@ test("each end counts once, whichever batches or answers are lost and whenever t
     });
     expect(await storedTotal(env.METRICS.get(id))).toBe(made);
   }
+});
+
+test("a model that is renamed after the answer to a batch was lost counts once, under its old name", async () => {
+  const id = env.METRICS.newUniqueId();
+  const account = env.ACCOUNT.get(env.ACCOUNT.newUniqueId());
+  await runInDurableObject(account, async (_, { storage }) => {
+    createTables(storage.sql);
+    const metrics = env.METRICS.get(id);
+    let isLost = true;
+    const restarted = () =>
+      new SentMeasures(storage, "account", async (batch) => {
+        await metrics.addBatch(batch);
+        if (isLost) throw new Error("the answer was lost");
+      });
+    const day = "2026-11-29";
+    addUsage(storage.sql, day, ended("story", 1), 1);
+    await expect(restarted().publish(day)).rejects.toThrow("lost");
+    addUsage(storage.sql, day, ended("story", 1, "saga"), 1);
+    isLost = false;
+    await restarted().publish(day);
+  });
+  const series = seriesOf(await env.METRICS.get(id).exposition());
+  const of = (name: string) => Object.values(among(series, "auspex_predictions_total", name));
+  expect([of("ada/story"), of("ada/saga")]).toEqual([[1], [1]]);
+});
+
+test("ends of more versions than an account keeps apart count once, on the next days too", async () => {
+  const id = env.METRICS.newUniqueId();
+  const account = env.ACCOUNT.get(env.ACCOUNT.newUniqueId());
+  await runInDurableObject(account, async (_, { storage }) => {
+    createTables(storage.sql);
+    const metrics = env.METRICS.get(id);
+    const measures = new SentMeasures(storage, "account", (batch) => metrics.addBatch(batch));
+    for (let n = 0; n < 4; n++) {
+      const [dayBefore, day] = [`2026-11-${26 + n}`, `2026-11-${27 + n}`];
+      for (let version = 1; version <= 450; version++)
+        addUsage(storage.sql, day, ended("story", n * 300 + version), 1);
+      await measures.publish(dayBefore);
+      // Versions that come before others in the order of the table push none of those out.
+      for (let version = 1; version <= 20; version++)
+        addUsage(storage.sql, day, ended("a-story", n * 20 + version), 1);
+      await measures.publish(day);
+    }
+  });
+  expect(await storedTotal(env.METRICS.get(id))).toBe(4 * 470);
 });
 
 test("an end counts once if an account publishes while an earlier batch is under way", async () => {
