@@ -5,7 +5,7 @@ import { BUCKETS_MS, histogramOf, type Measures, TIMES, type TimeName } from "./
 
 /** Sums of one set of labels. Series of `predictions` have the outcomes and quantities, those of `times` the times. */
 export interface CountedSeries {
-  family: "predictions" | "times" | "pool" | "requests";
+  family: "predictions" | "times" | "pool" | "requests" | "deliveries";
   labels: Readonly<Record<string, string>>;
   counts: Measures;
 }
@@ -73,6 +73,14 @@ export function countersOf(series: CountedSeries[], currency: string): Family[] 
         counts[name] === undefined ? [] : [{ labels, value: counts[name] }],
       ),
     })),
+    {
+      name: "auspex_webhook_deliveries",
+      type: "counter",
+      help: "Webhook deliveries that have ended, without those of the event output.",
+      samples: of("deliveries").flatMap(({ counts }) =>
+        Object.entries(counts).map(([outcome, value]) => ({ labels: { outcome }, value })),
+      ),
+    },
     {
       name: "auspex_http_requests",
       type: "counter",

@@ -59,7 +59,10 @@ const textsOf = (days: DaySums[]) =>
 
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-/** @param openFrom the first day whose usage is not summed up */
+/**
+ * Sends the messages, which may be none, and what has no messages.
+ * @param openFrom the first day whose usage is not summed up
+ */
 type Send = (messages: AccountMessage[], openFrom: string) => Promise<void>;
 
 export class Counters {
@@ -110,6 +113,11 @@ export class Counters {
     this.#sql.exec("UPDATE counts SET published = published - 1 WHERE model_id = ?", modelId);
   }
 
+  /** Notes that something else is to be published with the next figure. */
+  owe(): void {
+    this.#isOwed = true;
+  }
+
   /**
    * Notes that a figure has risen.
    * @returns when it is to be published at the latest, unless it is now
@@ -132,8 +140,7 @@ export class Counters {
     const risen = this.#risen(MAX_MESSAGES);
     this.#isOwed = risen.length === MAX_MESSAGES;
     const days = this.#changedDays();
-    if (risen.length === 0 && days.length === 0) return;
-    this.#kv.put(PUBLISHED_AT, now);
+    if (risen.length > 0 || days.length > 0) this.#kv.put(PUBLISHED_AT, now);
     try {
       await this.#send(
         [

@@ -28,6 +28,7 @@ const NOTHING: Sent = { sequence: 0, from: "", sums: {}, rows: [] };
 /** A value of the object has at most 2 MB, and the measures of a version 2 KB, twice. */
 const MAX_VERSIONS = 400;
 const OTHER = "other";
+const DELIVERIES = "deliveries";
 
 type StoredRow = {
   model_id: string;
@@ -66,20 +67,30 @@ export class SentMeasures {
     this.#send = send;
   }
 
+  /** How many webhook deliveries have ended in each state, up to the last batch. */
+  get deliveries(): Measures {
+    return this.#sent.sums[DELIVERIES] ?? {};
+  }
+
+  get #sent(): Sent {
+    return sentSchema.parse(this.#kv.get(SENT) ?? NOTHING);
+  }
+
   /**
    * A call during another one shares its result: of two batches at once, an earlier acknowledgement could replace a
    * later one, and what is between them would count twice.
    * @param openFrom the first day whose usage may still rise
+   * @param deliveries how many webhook deliveries have ended in each state
    */
-  publish(openFrom: string): Promise<void> {
-    this.#publishing ??= this.#publish(openFrom).finally(() => {
+  publish(openFrom: string, deliveries: Measures = {}): Promise<void> {
+    this.#publishing ??= this.#publish(openFrom, deliveries).finally(() => {
       this.#publishing = undefined;
     });
     return this.#publishing;
   }
 
-  async #publish(openFrom: string): Promise<void> {
-    const sent = sentSchema.parse(this.#kv.get(SENT) ?? NOTHING);
+  async #publish(openFrom: string, deliveries: Measures): Promise<void> {
+    const sent = this.#sent;
     // The batch goes again as it was: a model that was renamed since would count under both names.
     if (sent.sequence > this.#answered) await this.#deliver(sent);
     const sums = this.#sums(sent, openFrom);
@@ -87,12 +98,17 @@ export class SentMeasures {
       const rise = riseOf(sent.sums[key] ?? {}, counts);
       return isEmpty(rise) ? [] : [{ family: "predictions", labels, counts: rise }];
     });
+    const ended = riseOf(this.deliveries, deliveries);
+    if (!isEmpty(ended)) rows.push({ family: DELIVERIES, labels: {}, counts: ended });
     if (rows.length === 0) return;
     const open = [...sums].filter(([, one]) => !isEmpty(one.open));
     const next: Sent = {
       sequence: sent.sequence + 1,
       from: openFrom,
-      sums: Object.fromEntries(open.map(([key, one]) => [key, one.open])),
+      sums: {
+        ...Object.fromEntries(open.map(([key, one]) => [key, one.open])),
+        ...(isEmpty(deliveries) ? {} : { [DELIVERIES]: deliveries }),
+      },
       rows,
     };
     this.#kv.put(SENT, next);

@@ -13,7 +13,11 @@ import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import type { BudgetRow, BudgetState, Crossing, Refused } from "../../domain/money/budget.ts";
 import type { PastRun } from "../../domain/predictions/estimate.ts";
-import type { PredictionRow, PredictionUpdate } from "../../domain/predictions/prediction-row.ts";
+import {
+  LOOK_MS,
+  type PredictionRow,
+  type PredictionUpdate,
+} from "../../domain/predictions/prediction-row.ts";
 import type { Claim } from "../../domain/predictions/state.ts";
 import { isTerminal } from "../../domain/predictions/status.ts";
 import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
@@ -72,8 +76,8 @@ export class AccountObject extends DurableObject<Bindings> {
     this.ctx.storage,
     settings(this.env).historySeconds,
     async (messages, openFrom) => {
-      await this.env.COUNTS.sendBatch(messages.map((body) => ({ body })));
-      await this.#measures.publish(openFrom);
+      if (messages.length > 0) await this.env.COUNTS.sendBatch(messages.map((body) => ({ body })));
+      await this.#measures.publish(openFrom, this.#deliveries.totals);
     },
   );
   readonly #files = new StoredFiles(this.ctx.storage.sql, this.env.DB);
@@ -83,7 +87,11 @@ export class AccountObject extends DurableObject<Bindings> {
     this.discard(id, objectId),
   );
   readonly #removals = new Removals(this.ctx.storage.sql);
-  readonly #deliveries = new Deliveries(this.ctx.storage.sql, this.#db);
+  readonly #deliveries = new Deliveries(
+    this.ctx.storage.sql,
+    this.#db,
+    () => this.#measures.deliveries,
+  );
   readonly #conversations = new Conversations(this.ctx.storage.sql, this.env);
   readonly #writes = new Writes(this.ctx.storage.kv, settings(this.env).writeRates);
   readonly #admissions: Admissions;
@@ -192,9 +200,13 @@ export class AccountObject extends DurableObject<Bindings> {
   /** Records how webhooks fare. Nothing is listed for a closed account, or for a row that was deleted. */
   recordDeliveries(rows: DeliveryRow[]): void {
     if (this.#facts.closed) return;
-    this.#deliveries.record(
-      rows.filter(({ prediction_id }) => prediction_id > this.#facts.historyEnd),
+    const { historyEnd } = this.#facts;
+    const hasEnded = this.#deliveries.record(
+      rows.filter(({ prediction_id }) => prediction_id > historyEnd),
     );
+    if (!hasEnded) return;
+    this.#counters.owe();
+    this.#arm(Date.now() + LOOK_MS);
   }
 
   // ---- for the API

@@ -150,7 +150,7 @@ CREATE TABLE IF NOT EXISTS files (key TEXT PRIMARY KEY, bytes INTEGER NOT NULL) 
 CREATE TABLE IF NOT EXISTS deliveries (
   prediction_id TEXT NOT NULL, sequence INTEGER NOT NULL, endpoint_id TEXT NOT NULL, event TEXT NOT NULL,
   at INTEGER NOT NULL, url TEXT, state TEXT NOT NULL, attempts INTEGER NOT NULL, status INTEGER, error TEXT,
-  next_at INTEGER, told_at INTEGER NOT NULL, PRIMARY KEY (prediction_id, sequence, endpoint_id)) WITHOUT ROWID;
+  next_at INTEGER, told_at INTEGER NOT NULL, totals TEXT, PRIMARY KEY (prediction_id, sequence, endpoint_id)) WITHOUT ROWID;
 `;
 
 export function createTables(storage: SqlStorage): void {

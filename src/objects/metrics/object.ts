@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS samples (
 
 /** Bounds of what is stored, so that an exposition has at most 20,000 series. */
 const MAX_MODELS = 200;
-const MAX_OF_FAMILY = { predictions: 1_000, times: 90, pool: 100, requests: 500 };
+const MAX_OF_FAMILY = { predictions: 1_000, times: 90, pool: 100, requests: 500, deliveries: 1 };
 
 /** Gauges are at most this old. */
 const FRESH_MS = 10_000;

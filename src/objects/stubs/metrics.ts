@@ -8,10 +8,10 @@ import { inJurisdiction } from "./jurisdiction.ts";
 
 /**
  * Counts of one set of labels. Families: `predictions` (model, version, hardware; domain/metrics/measures.ts),
- * `pool` (pool; by event) and `requests` (route; by status).
+ * `pool` (pool; by event), `requests` (route; by status) and `deliveries` (by state).
  */
 const countedRow = z.object({
-  family: z.enum(["predictions", "pool", "requests"]),
+  family: z.enum(["predictions", "pool", "requests", "deliveries"]),
   labels: z.record(z.string(), z.string()),
   counts: measures,
 });
