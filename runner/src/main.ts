@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { sleep } from "../../src/lib/timeout.ts";
+import { Failure } from "../../src/run/failure.ts";
 /** The `auspex-runner` command line. */
 import { Agent } from "./agent.ts";
 import { assertNode, checkMachine, formatFindings } from "./check/check.ts";
@@ -14,7 +15,6 @@ import { GpuMeter } from "./devices/gpu-meter.ts";
 import { DRIVER_ADVICE } from "./devices/nvidia-smi.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { messageOf, RegistrationRefused } from "./lib/error.ts";
-import { Failure } from "./lib/failure.ts";
 import { createLog, surviveUnhandledRejections } from "./lib/log.ts";
 import { LogRing } from "./lib/log-ring.ts";
 import { VERSION } from "./lib/version.ts";

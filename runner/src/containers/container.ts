@@ -7,6 +7,7 @@
  */
 import { settlesWithin, untilAborted } from "../../../src/lib/timeout.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
+import { external, type Failure, internal } from "../../../src/run/failure.ts";
 import type { Device } from "../devices/device.ts";
 import type { Lease } from "../devices/ledger.ts";
 import { type Exit, type RunningContainer, referenceOf } from "../engines/engine.ts";
@@ -14,7 +15,7 @@ import type { OutputFiles } from "../files/output-files.ts";
 import type { ContainerFile } from "../files/output-references.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, Session, Timing } from "../interfaces/interface.ts";
-import { asFailure, external, type Failure, internal } from "../lib/failure.ts";
+import { asFailure } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import type { LeftContainer } from "./adoption.ts";
 import {

@@ -1,6 +1,7 @@
 /** Creates the executor: engine, callback server, interfaces, files and container pool. */
 import { join } from "node:path";
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
+import type { RunReporter } from "../../../src/run/run-reporter.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { DeviceSource } from "../devices/device.ts";
 import { DeviceWatch } from "../devices/device-watch.ts";
@@ -17,14 +18,7 @@ import { CogInterface } from "../interfaces/cog/cog.ts";
 import { CogWebhooks } from "../interfaces/cog/webhooks.ts";
 import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
 import { OpenAiInterface } from "../interfaces/openai/openai.ts";
-import type {
-  Executor,
-  JobOrder,
-  Reservation,
-  RunnableJob,
-  RunReporter,
-  RunSignals,
-} from "../jobs/executor.ts";
+import type { Executor, JobOrder, Reservation, RunnableJob, RunSignals } from "../jobs/executor.ts";
 import { CallbackServer } from "../lib/callback-server.ts";
 import type { Log } from "../lib/log.ts";
 import { type WeightOptions, Weights } from "../weights/weights.ts";

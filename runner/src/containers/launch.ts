@@ -7,6 +7,7 @@ import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ServerDescription } from "../../../src/protocol/runner.ts";
+import { internal } from "../../../src/run/failure.ts";
 import type { Lease } from "../devices/ledger.ts";
 import {
   type Engine,
@@ -18,7 +19,7 @@ import type { OutputServer } from "../files/output-server.ts";
 import type { ServerInterface, Session } from "../interfaces/interface.ts";
 import { ListenWatch } from "../interfaces/listen-watch.ts";
 import type { Endpoint } from "../lib/callback-server.ts";
-import { internal, withAdvice } from "../lib/failure.ts";
+import { withAdvice } from "../lib/failure.ts";
 import { joinProgress } from "../weights/progress.ts";
 import type { MountedWeights, Weights } from "../weights/weights.ts";
 import type { LeftContainer } from "./adoption.ts";

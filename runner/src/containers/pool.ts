@@ -11,6 +11,7 @@ import { randomUUID } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { JobHardware } from "../../../src/protocol/runner.ts";
 import type { ContainerState } from "../../../src/protocol/runner-state.ts";
+import { internal } from "../../../src/run/failure.ts";
 import type { Lease, Ledger } from "../devices/ledger.ts";
 import {
   type JobOrder,
@@ -18,7 +19,6 @@ import {
   type ServingContainer,
   type WarmContainer,
 } from "../jobs/executor.ts";
-import { internal } from "../lib/failure.ts";
 import type { LeftContainer } from "./adoption.ts";
 import { Container, type ContainerParts } from "./container.ts";
 import { type Specification, specificationOf, specify } from "./specification.ts";

@@ -5,29 +5,17 @@
 import { onAbort } from "../../../src/lib/timeout.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
+import { Failure, failedFinish, internal, ofMachine } from "../../../src/run/failure.ts";
+import { PassingReporter, type RunReporter } from "../../../src/run/run-reporter.ts";
+import { TokenUsage } from "../../../src/run/token-usage.ts";
 import type { DeviceWatch } from "../devices/device-watch.ts";
 import type { Ledger } from "../devices/ledger.ts";
 import type { InputFiles, ReachableInput } from "../files/input-files.ts";
 import type { OutputFiles, OutputRun } from "../files/output-files.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
 import { soundUsage } from "../interfaces/sound-usage.ts";
-import {
-  PassingReporter,
-  type RunEnd,
-  type RunnableJob,
-  type RunReporter,
-  type RunSignals,
-  runIdOf,
-} from "../jobs/executor.ts";
-import { TokenUsage } from "../jobs/token-usage.ts";
-import {
-  asFailure,
-  Failure,
-  failedFinish,
-  internal,
-  ofMachine,
-  withSetupLogs,
-} from "../lib/failure.ts";
+import { type RunEnd, type RunnableJob, type RunSignals, runIdOf } from "../jobs/executor.ts";
+import { asFailure, withSetupLogs } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import type { Container, ContainerParts } from "./container.ts";
 import type { ContainerPool } from "./pool.ts";

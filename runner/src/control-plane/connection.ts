@@ -2,28 +2,15 @@
 
 import { type RawData, WebSocket } from "ws";
 import { parseJson } from "../../../src/lib/json.ts";
-import { CLOSE, type DownFrame, downFrame, PING, PONG } from "../../../src/protocol/channel.ts";
+import { CLOSE, downFrame, PING, PONG } from "../../../src/protocol/channel.ts";
+import type {
+  Closed,
+  Connection,
+  ConnectionHandlers,
+  ConnectionTiming,
+} from "../../../src/run/channel.ts";
 import { messageOf } from "../lib/error.ts";
 import type { ChannelAddress } from "./client.ts";
-
-export interface ConnectionTiming {
-  pingMs: number;
-  /** A connection that was silent for this long is closed. */
-  silenceMs: number;
-}
-
-export interface Closed {
-  /** The server will not accept this attempt again. */
-  final: boolean;
-  reason: string;
-}
-
-export interface ConnectionHandlers {
-  onFrame: (frame: DownFrame) => void;
-  onPong: () => void;
-  /** Called exactly once. */
-  onClose: (closed: Closed) => void;
-}
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -32,7 +19,7 @@ const MAX_DOWN_BYTES = 64 * 1024;
 /** Statuses of the upgrade that a retry does not change: token, lease, prediction. */
 const FINAL_STATUS = new Set([401, 403, 404, 409, 410]);
 
-export class Connection {
+export class SocketConnection implements Connection {
   readonly #socket: WebSocket;
   readonly #handlers: ConnectionHandlers;
   #pings: NodeJS.Timeout | undefined;
@@ -64,7 +51,6 @@ export class Connection {
       .on("close", (code, reason) => this.#end(code, reason.toString()));
   }
 
-  /** Does nothing if the connection is not open: the sender learns this from the close. */
   send(text: string): void {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
   }

@@ -9,12 +9,12 @@
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job, JobHardware } from "../../../src/protocol/runner.ts";
+import { Failure } from "../../../src/run/failure.ts";
 import type { Lease } from "../devices/ledger.ts";
 import type { Machine } from "../devices/share.ts";
 import type { ContainerFile } from "../files/output-references.ts";
 import type { Listening } from "../interfaces/listen-watch.ts";
 import type { DiskUsage } from "../jobs/executor.ts";
-import { Failure } from "../lib/failure.ts";
 
 /** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;

@@ -13,7 +13,8 @@ import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../../../src/lib/json.ts";
-import { Failure, internal, machineCode, ofMachine } from "../lib/failure.ts";
+import { Failure, internal, ofMachine } from "../../../src/run/failure.ts";
+import { machineCode } from "../lib/failure.ts";
 
 const CONTENT_NAME = /^[0-9a-f]{64}$/;
 const RECORD_NAME = /^[0-9a-f]{64}\.json$/;

@@ -7,8 +7,8 @@ import { createHash } from "node:crypto";
 import { renameSync } from "node:fs";
 import { rm, stat, utimes, writeFile } from "node:fs/promises";
 import { untilAborted } from "../../../src/lib/timeout.ts";
+import { internal } from "../../../src/run/failure.ts";
 import { messageOf } from "../lib/error.ts";
-import { internal } from "../lib/failure.ts";
 import {
   asDiskFailure,
   type CachedSource,

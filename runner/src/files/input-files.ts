@@ -8,10 +8,10 @@ import { getChild, replaceText } from "../../../src/domain/files/input-files.ts"
 import { markedName } from "../../../src/lib/exact-json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
+import { external, Failure, internal } from "../../../src/run/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { RunnableJob } from "../jobs/executor.ts";
 import type { CallbackServer } from "../lib/callback-server.ts";
-import { external, Failure, internal } from "../lib/failure.ts";
 import { Mutex } from "../lib/mutex.ts";
 import { VERSION } from "../lib/version.ts";
 import { CacheFull, RECORD_BYTES } from "./cache-folder.ts";

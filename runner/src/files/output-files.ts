@@ -1,7 +1,8 @@
 /** Moves the files of outputs to where callers can read them. */
 
+import { isImageCall, type RunReporter } from "../../../src/run/run-reporter.ts";
 import type { FileStore } from "../control-plane/client.ts";
-import { isImageCall, type RunnableJob, type RunReporter, runIdOf } from "../jobs/executor.ts";
+import { type RunnableJob, runIdOf } from "../jobs/executor.ts";
 import type { CallbackServer } from "../lib/callback-server.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";

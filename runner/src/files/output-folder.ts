@@ -4,8 +4,8 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { asUtf8, lacksCharset } from "../../../src/domain/files/file-type.ts";
 import { areUtf8Parts, Utf8Check } from "../../../src/lib/utf8-check.ts";
+import { external, Failure, internal } from "../../../src/run/failure.ts";
 import { reasonOf } from "../lib/error.ts";
-import { external, Failure, internal } from "../lib/failure.ts";
 import type { ScratchFolders } from "../lib/scratch.ts";
 import type { ServedFile } from "./serve-files.ts";
 

@@ -10,8 +10,9 @@ import { type JsonSource, textFrom } from "../../../src/lib/json-text.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { MAX_INLINE_OUTPUT } from "../../../src/protocol/event.ts";
-import { PassingReporter, type RunReporter } from "../jobs/executor.ts";
-import { asFailure, external, type Failure, failedFinish, internal } from "../lib/failure.ts";
+import { external, type Failure, failedFinish, internal } from "../../../src/run/failure.ts";
+import { PassingReporter, type RunReporter } from "../../../src/run/run-reporter.ts";
+import { asFailure } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import { OfRun } from "../lib/log-ring.ts";
 import {

@@ -8,9 +8,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { settlesWithin } from "../../../src/lib/timeout.ts";
 import { createUpload } from "../../../src/protocol/upload.ts";
+import { external, Failure, internal } from "../../../src/run/failure.ts";
 import { type CallbackServer, type Endpoint, refuse } from "../lib/callback-server.ts";
 import { messageOf } from "../lib/error.ts";
-import { external, Failure, internal } from "../lib/failure.ts";
 import type { Content, OutputFolder } from "./output-folder.ts";
 import type { ServedFile } from "./serve-files.ts";
 

@@ -5,10 +5,10 @@
 import { readFile } from "node:fs/promises";
 import pLimit, { type LimitFunction } from "p-limit";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
+import { type Failure, internal } from "../../../src/run/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import { retryCall } from "../control-plane/json-client.ts";
 import { reasonOf } from "../lib/error.ts";
-import { type Failure, internal } from "../lib/failure.ts";
 import { sendParts } from "./send-parts.ts";
 import type { ServedFile } from "./serve-files.ts";
 

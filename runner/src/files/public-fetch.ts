@@ -6,9 +6,9 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
+import { external, Failure } from "../../../src/run/failure.ts";
 import { retryAfterMs } from "../control-plane/json-client.ts";
 import { messageOf } from "../lib/error.ts";
-import { external, Failure } from "../lib/failure.ts";
 import { open } from "../lib/http-client.ts";
 import type { Validators } from "./cache-folder.ts";
 import { type AddressPolicy, permittedLookup, type Resolve, resolveAll } from "./public-address.ts";

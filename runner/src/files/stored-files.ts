@@ -1,9 +1,9 @@
 /** Files stored in the service, fetched once per machine. */
 import type { InputFile, Job } from "../../../src/protocol/runner.ts";
+import { external, Failure, internal } from "../../../src/run/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import { retryCall } from "../control-plane/json-client.ts";
 import { ControlPlaneError, isRetryable, reasonOf } from "../lib/error.ts";
-import { external, Failure, internal } from "../lib/failure.ts";
 import type { CachedFile, FileCache } from "./file-cache.ts";
 import { SharedWork } from "./shared-work.ts";
 import { IdleTimeout, limitTransfer, tooLarge } from "./transfer.ts";

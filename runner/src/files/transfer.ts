@@ -1,5 +1,5 @@
 /** Limits on downloads: the size, and the time without a byte. */
-import { external, type Failure } from "../lib/failure.ts";
+import { external, type Failure } from "../../../src/run/failure.ts";
 
 /** Aborts its signal when nothing has arrived for a while. */
 export class IdleTimeout {

@@ -3,7 +3,7 @@
 import { safeName } from "../../../src/domain/files/file-name.ts";
 import { extensionOf } from "../../../src/domain/files/media-types.ts";
 import { retry } from "../../../src/lib/retry.ts";
-import { external } from "../lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
 import type { FileInfo } from "./cache-folder.ts";
 import type { CachedFile, FileCache } from "./file-cache.ts";
 import { type Fetched, type PublicFetch, TransientError, transientError } from "./public-fetch.ts";

@@ -2,8 +2,8 @@
  * HTTP to a container. Calls use kept-alive connections, bounded answers and timeouts. Streams have
  * a connection each and no timeout but the caller's signal.
  */
-import type { IncomingMessage } from "node:http";
-import { external } from "../lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
+import type { ServerAnswer } from "../../../src/run/openai/answer.ts";
 import {
   type HttpAnswer,
   type HttpCall,
@@ -57,10 +57,10 @@ export class ContainerClient {
     body: string | Form,
     signal: AbortSignal,
     headers: Record<string, string>,
-  ): Promise<IncomingMessage> {
+  ): Promise<ServerAnswer> {
     const isText = typeof body === "string";
     try {
-      return await open(new URL(path, this.#address), {
+      const message = await open(new URL(path, this.#address), {
         method: "POST",
         agent: false,
         headers: {
@@ -72,6 +72,9 @@ export class ContainerClient {
         body: isText ? body : body.content,
         signal,
       });
+      const { statusCode: status = 0, headers: head } = message;
+      const type = head["content-type"] ?? "";
+      return { status, type, body: message, close: (reason) => void message.destroy(reason) };
     } catch (error) {
       throw asExternal(error);
     }
@@ -84,27 +87,6 @@ export class ContainerClient {
 
 const asExternal = (error: unknown) =>
   error instanceof UnusableResponse ? external(`the container ${error.message}`) : error;
-
-/**
- * The body as text; undefined if it is larger than `maxBytes`, and then the connection is closed.
- * `backpressure` gets the number of bytes read so far and may delay reading more.
- */
-export async function readBounded(
-  message: IncomingMessage,
-  max: number,
-  holds?: (size: number) => Promise<void>,
-): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    // Leaving the loop destroys the message and its connection.
-    if (size > max) return undefined;
-    chunks.push(chunk);
-    await holds?.(size);
-  }
-  return Buffer.concat(chunks).toString();
-}
 
 /** Whether the connection broke or was refused, so that the server is probably gone. */
 export const isConnectionError = (error: unknown): boolean =>

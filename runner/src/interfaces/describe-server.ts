@@ -4,7 +4,7 @@
  */
 import { condensedOpenapi } from "../../../src/domain/images/openapi-document.ts";
 import { MAX_DESCRIPTION, type ServerDescription } from "../../../src/protocol/runner.ts";
-import { Failure } from "../lib/failure.ts";
+import { Failure } from "../../../src/run/failure.ts";
 import type { ContainerClient } from "./container-client.ts";
 
 /**

@@ -14,10 +14,10 @@ import type {
   ResponsesVia,
   ServerDescription,
 } from "../../../src/protocol/runner.ts";
+import { external, type Failure, type FailureOptions } from "../../../src/run/failure.ts";
+import type { RunReporter } from "../../../src/run/run-reporter.ts";
 import type { SaveFile } from "../files/output-queue.ts";
 import type { ServedFile } from "../files/serve-files.ts";
-import type { RunReporter } from "../jobs/executor.ts";
-import { external, type Failure, type FailureOptions } from "../lib/failure.ts";
 import type { ListenWatch } from "./listen-watch.ts";
 
 /** The files of an input, by the text that stands for each. */

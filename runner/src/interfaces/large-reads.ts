@@ -2,8 +2,8 @@
  * Reads the large answers of all containers one at a time: an answer is in memory as bytes, text
  * and values, which can be twenty times its size. The others wait unread in their sockets.
  */
-import type { IncomingMessage } from "node:http";
-import { external } from "../lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
+import type { ServerAnswer } from "../../../src/run/openai/answer.ts";
 import { Mutex } from "../lib/mutex.ts";
 
 export class LargeReads {
@@ -16,10 +16,10 @@ export class LargeReads {
   }
 
   /** `end` aborts waiting for a turn. */
-  open(answer: IncomingMessage, end: AbortSignal): LargeRead {
+  open(answer: Pick<ServerAnswer, "close">, end: AbortSignal): LargeRead {
     const turnMs = this.#turnMs;
     const message = `the container sent less than 1 MB of a large response in ${turnMs / 1e3} s`;
-    const onStalled = () => void answer.destroy(external(message));
+    const onStalled = () => answer.close(external(message));
     return new LargeRead(new ReadTurn({ mutex: this.#mutex, turnMs, end, onStalled }), end);
   }
 }

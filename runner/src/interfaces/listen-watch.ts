@@ -3,7 +3,7 @@
  * lives. A large model may load for long before its server listens, so the notice comes after a minute, and
  * the failure after the time that the version allows.
  */
-import { external } from "../lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
 
 /** The addresses on which a server should listen and does listen. */
 export interface Listening {

@@ -7,9 +7,9 @@ import { numberIn } from "../../../src/lib/exact-json.ts";
 import { fieldsOf, textOf } from "../../../src/lib/fields.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../src/protocol/runner.ts";
+import { PassingReporter, type RunReporter } from "../../../src/run/run-reporter.ts";
 import { decodeDataUri } from "../files/output-references.ts";
 import { wavSecondsIn } from "../files/wav-file.ts";
-import { PassingReporter, type RunReporter } from "../jobs/executor.ts";
 import type { Run } from "./interface.ts";
 
 /** @returns undefined for a call without sound */

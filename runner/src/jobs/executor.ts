@@ -4,63 +4,9 @@
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { Measured, RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
-
-/** Receives the reports of a run, in order. No method waits or throws. */
-export interface RunReporter {
-  setup(progress: SetupProgress): void;
-  /** @param json its text, as it was written */
-  output(value: Json, json?: string): void;
-  /**
-   * Reserves room for an output of this many bytes of JSON before it is stored elsewhere. @returns
-   * false if the output limit is exceeded
-   */
-  reserve(bytes: number): boolean;
-  outputJson(json: string): void;
-  /** An output that was stored elsewhere, for which room was reserved. */
-  storedOutput(value: StoredValue): void;
-  logs(text: string): void;
-  metrics(metrics: Metrics): void;
-}
-
-/** A reporter that passes on each report that its subclass does not override. */
-export class PassingReporter implements RunReporter {
-  protected readonly reporter: RunReporter;
-
-  constructor(reporter: RunReporter) {
-    this.reporter = reporter;
-  }
-
-  setup(progress: SetupProgress): void {
-    this.reporter.setup(progress);
-  }
-
-  output(value: Json, json?: string): void {
-    this.reporter.output(value, json);
-  }
-
-  reserve(bytes: number): boolean {
-    return this.reporter.reserve(bytes);
-  }
-
-  outputJson(json: string): void {
-    this.reporter.outputJson(json);
-  }
-
-  storedOutput(value: StoredValue): void {
-    this.reporter.storedOutput(value);
-  }
-
-  logs(text: string): void {
-    this.reporter.logs(text);
-  }
-
-  metrics(metrics: Metrics): void {
-    this.reporter.metrics(metrics);
-  }
-}
+import type { RunReporter } from "../../../src/run/run-reporter.ts";
 
 /** A job, whose input may not have been fetched yet. */
 export type JobOrder = Omit<Job, "input">;
@@ -75,10 +21,6 @@ export interface RunnableJob extends JobOrder {
  */
 export const runIdOf = ({ prediction_id, attempt }: JobOrder): string =>
   attempt === 1 ? prediction_id : `${prediction_id}-${attempt}`;
-
-/** Whether the output of a call has images, which come as base64. */
-export const isImageCall = (call: JobOrder["call"]): boolean =>
-  call === "images_generations" || call === "images_edits";
 
 export interface RunSignals {
   /** Stop the model; if it has not stopped after 30 s, kill its container. */

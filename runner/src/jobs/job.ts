@@ -5,14 +5,15 @@
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Job as JobOrder, RunnerSettings } from "../../../src/protocol/runner.ts";
-import { Channel, type ChannelEnd } from "../control-plane/channel.ts";
+import { Channel, type ChannelEnd } from "../../../src/run/channel.ts";
+import { Reporter } from "../../../src/run/reporter.ts";
 import type { ControlPlane } from "../control-plane/client.ts";
+import { SocketConnection } from "../control-plane/connection.ts";
 import { retryCall } from "../control-plane/json-client.ts";
 import { ControlPlaneError } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
 import { OfRun } from "../lib/log-ring.ts";
 import type { Reservation } from "./executor.ts";
-import { Reporter } from "./reporter.ts";
 
 export interface JobOptions {
   order: JobOrder;
@@ -55,7 +56,8 @@ export class Job {
       onBreach: (message) => this.#stop({ source: "external", message }),
     });
     this.#channel = new Channel({
-      address: controlPlane.channel(order.lease),
+      connect: (timing, handlers) =>
+        new SocketConnection(controlPlane.channel(order.lease), timing, handlers),
       post: (frame) => controlPlane.finish(order.lease, frame),
       settings,
       outbox: this.#reporter,

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import { internal } from "./failure.ts";
+import { internal } from "../../../src/run/failure.ts";
 
 /**
  * A container keeps a connection or two per run. All containers of the process engine share one

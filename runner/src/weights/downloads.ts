@@ -2,10 +2,10 @@
 import type { IncomingMessage } from "node:http";
 import pLimit from "p-limit";
 import { sleep } from "../../../src/lib/timeout.ts";
+import { external } from "../../../src/run/failure.ts";
 import { retryDelayMs } from "../control-plane/json-client.ts";
 import { IdleTimeout } from "../files/transfer.ts";
 import { ControlPlaneError, isRetryable, statusOf } from "../lib/error.ts";
-import { external } from "../lib/failure.ts";
 import { lengthOf, type PartialFile } from "./partial-file.ts";
 import type { ByteRange } from "./range-plan.ts";
 import { type FileSource, requestRange } from "./range-request.ts";

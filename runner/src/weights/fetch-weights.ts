@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import pLimit from "p-limit";
+import { external, Failure, internal } from "../../../src/run/failure.ts";
 import { retryCall } from "../control-plane/json-client.ts";
 import { asDiskFailure } from "../files/cache-folder.ts";
 import { SharedWork } from "../files/shared-work.ts";
 import { isRetryable, reasonOf, statusOf } from "../lib/error.ts";
-import { external, Failure, internal } from "../lib/failure.ts";
 import { Downloads } from "./downloads.ts";
 import { PartialFile } from "./partial-file.ts";
 import type { WeightProgress } from "./progress.ts";

@@ -9,7 +9,7 @@
  */
 import { type FileHandle, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { untilAborted } from "../../../src/lib/timeout.ts";
-import { internal } from "../lib/failure.ts";
+import { internal } from "../../../src/run/failure.ts";
 import {
   type ByteRange,
   frontRange,

@@ -1,8 +1,8 @@
 /** Requests one range of a file of the deployment. */
 import type { IncomingMessage } from "node:http";
+import { external } from "../../../src/run/failure.ts";
 import { refusal } from "../control-plane/json-client.ts";
 import { ControlPlaneError, messageOf } from "../lib/error.ts";
-import { external } from "../lib/failure.ts";
 import { open, readBytes } from "../lib/http-client.ts";
 import { VERSION } from "../lib/version.ts";
 import type { ByteRange } from "./range-plan.ts";

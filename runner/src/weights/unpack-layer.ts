@@ -7,7 +7,7 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { pipeline, Readable, Transform, type TransformCallback } from "node:stream";
 import * as zlib from "node:zlib";
 import { extract, type Header } from "tar-stream";
-import { external, internal } from "../lib/failure.ts";
+import { external, internal } from "../../../src/run/failure.ts";
 import {
   type Compression,
   type LayerFile,

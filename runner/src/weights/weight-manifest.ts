@@ -7,7 +7,7 @@ import { z } from "zod";
 import { parseJson } from "../../../src/lib/json.ts";
 import { digest } from "../../../src/protocol/common.ts";
 import { type Manifest, MEDIA_TYPES, manifest } from "../../../src/protocol/oci.ts";
-import { external } from "../lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
 
 /** The limit of files in a weight. Repositories of models have some hundreds at most. */
 export const MAX_FILES = 10_000;

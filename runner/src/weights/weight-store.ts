@@ -4,10 +4,10 @@
  * that each held half of the room would wait for each other.
  */
 import { untilAborted } from "../../../src/lib/timeout.ts";
+import { external, internal, ofMachine } from "../../../src/run/failure.ts";
 import type { Evictable } from "../disk/evictable.ts";
 import { gigabytes } from "../files/transfer.ts";
 import { messageOf } from "../lib/error.ts";
-import { external, internal, ofMachine } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
 import { type StoredFile, StoreFolder } from "./store-folder.ts";
 

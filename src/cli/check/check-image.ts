@@ -12,7 +12,6 @@ import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { ListenWatch } from "../../../runner/src/interfaces/listen-watch.ts";
 import { waitUntilReady as waitForOpenAi } from "../../../runner/src/interfaces/openai/ready.ts";
 import { messageOf } from "../../../runner/src/lib/error.ts";
-import { Failure as StartFailure } from "../../../runner/src/lib/failure.ts";
 import { serverFacts } from "../../domain/images/image-facts.ts";
 import {
   ANY_SCHEMAS,
@@ -23,6 +22,7 @@ import {
 import { TimedOut } from "../../lib/timeout.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
+import { Failure as StartFailure } from "../../run/failure.ts";
 import { Failure } from "../failure.ts";
 import type { Engine } from "../image/engine.ts";
 import { type Display, Status } from "../ui/display.ts";

@@ -17,9 +17,9 @@ import { LogTail } from "../../../runner/src/engines/log-tail.ts";
 import { DEFAULT_SANDBOX } from "../../../runner/src/engines/options.ts";
 import { cogEnvironment } from "../../../runner/src/interfaces/cog/ready.ts";
 import type { Listening } from "../../../runner/src/interfaces/listen-watch.ts";
-import { external } from "../../../runner/src/lib/failure.ts";
 import type { ImageConfig } from "../../protocol/oci.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
+import { external } from "../../run/failure.ts";
 import { type EngineName, outputOf, start } from "../image/engine.ts";
 
 export interface ContainerPlan {

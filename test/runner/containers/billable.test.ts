@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { Container } from "../../../runner/src/containers/container.ts";
 import { Shares } from "../../../runner/src/containers/usage.ts";
-import { external } from "../../../runner/src/lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
 import { signals } from "../support/containers.ts";
 import { type World, world } from "../support/fake-containers.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { unlogged } from "../../../runner/src/containers/run-job.ts";
 import type { Outcome } from "../../../runner/src/interfaces/interface.ts";
-import { external } from "../../../runner/src/lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
 import { signals } from "../support/containers.ts";
 import { type World, world } from "../support/fake-containers.ts";
 

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Channel } from "../../../runner/src/control-plane/channel.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
-import { Reporter } from "../../../runner/src/jobs/reporter.ts";
+import { SocketConnection } from "../../../runner/src/control-plane/connection.ts";
 import { CLOSE, WINDOW_BYTES } from "../../../src/protocol/channel.ts";
+import { Channel } from "../../../src/run/channel.ts";
+import { Reporter } from "../../../src/run/reporter.ts";
 import { FakeControlPlane, type FakePrediction, REPORTS } from "../support/fake-control-plane.ts";
 import { settings } from "../support/samples.ts";
 
@@ -36,7 +37,8 @@ function open(changes: Partial<typeof settings> = {}, streams = false) {
   });
   const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
   const channel = new Channel({
-    address: controlPlane.channel("l"),
+    connect: (timing, handlers) =>
+      new SocketConnection(controlPlane.channel("l"), timing, handlers),
     post: (frame) => controlPlane.finish("l", frame),
     settings: { ...settings, ...changes },
     outbox: reporter,

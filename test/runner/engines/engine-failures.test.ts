@@ -3,7 +3,8 @@ import { describe, expect, it, test } from "vitest";
 import { DockerEngine } from "../../../runner/src/engines/docker/docker-engine.ts";
 import { pullFailure, startFailure } from "../../../runner/src/engines/docker/failures.ts";
 import { ControlPlaneError, reasonOf } from "../../../runner/src/lib/error.ts";
-import { asFailure, external, internal } from "../../../runner/src/lib/failure.ts";
+import { asFailure } from "../../../runner/src/lib/failure.ts";
+import { external, internal } from "../../../src/run/failure.ts";
 import { recordedLog } from "../support/docker-box.ts";
 
 const GPU =

@@ -4,7 +4,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, expect, test } from "vitest";
 import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
 import { PublicFetch, TransientError } from "../../../runner/src/files/public-fetch.ts";
-import { Failure } from "../../../runner/src/lib/failure.ts";
+import { Failure } from "../../../src/run/failure.ts";
 import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
 
 const never = new AbortController().signal;

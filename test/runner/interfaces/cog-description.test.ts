@@ -4,9 +4,9 @@ import { afterEach, expect, test } from "vitest";
 import { describe } from "../../../runner/src/interfaces/cog/description.ts";
 import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
 import { describeServer } from "../../../runner/src/interfaces/describe-server.ts";
-import { Failure } from "../../../runner/src/lib/failure.ts";
 import { described as describedVersion } from "../../../src/domain/images/server-description.ts";
 import { MAX_DESCRIPTION, serverDescription } from "../../../src/protocol/runner.ts";
+import { Failure } from "../../../src/run/failure.ts";
 import { examplesFolder, startExample } from "../support/example.ts";
 import { errorOf, serve } from "../support/public-fetch-server.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { external } from "../../../runner/src/lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
 import {
   type Answer,
   chunk,

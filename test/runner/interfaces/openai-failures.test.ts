@@ -1,9 +1,9 @@
 /** Errors and usage of OpenAI-compatible servers, as the runner reads them. */
 import { expect, test } from "vitest";
-import { nonFiniteNumbers } from "../../../runner/src/interfaces/container-json.ts";
-import { parseFailure } from "../../../runner/src/interfaces/openai/error.ts";
-import { JoinedCompletions } from "../../../runner/src/interfaces/openai/prompts.ts";
 import { parseExact } from "../../../src/lib/exact-json.ts";
+import { nonFiniteNumbers } from "../../../src/run/bounded-json.ts";
+import { parseFailure } from "../../../src/run/openai/error.ts";
+import { JoinedCompletions } from "../../../src/run/openai/prompts.ts";
 
 test("an error with exact numbers has no number mark in any of its texts", () => {
   const fields = '"type":"a","param":1.0,"code":18446744073709551615';

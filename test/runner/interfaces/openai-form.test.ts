@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
 import { formOf } from "../../../runner/src/interfaces/openai/form.ts";
 import { smallestRequest } from "../../../runner/src/interfaces/openai/openai.ts";
-import { PATHS } from "../../../runner/src/interfaces/openai/request.ts";
+import { PATHS } from "../../../src/run/openai/request.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "auspex-form-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import { OpenAiInterface } from "../../../runner/src/interfaces/openai/openai.ts";
-import { external } from "../../../runner/src/lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
 import {
   asking,
   CHAT,

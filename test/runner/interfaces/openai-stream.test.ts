@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { OpenAiStream } from "../../../runner/src/interfaces/openai/stream.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../src/protocol/runner.ts";
+import { OpenAiStream } from "../../../src/run/openai/stream.ts";
 import {
   CHAT,
   chat,

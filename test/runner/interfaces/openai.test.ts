@@ -1,6 +1,6 @@
 /** Servers without a responses endpoint, several runs at once, and servers that die. */
 import { describe, expect, it } from "vitest";
-import { external } from "../../../runner/src/lib/failure.ts";
+import { external } from "../../../src/run/failure.ts";
 import {
   type Answer,
   asking,

@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
-import { FRAME_BYTES } from "../../../runner/src/control-plane/frame.ts";
-import { Reporter } from "../../../runner/src/jobs/reporter.ts";
 import { type EventsFrame, eventsFrame } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { MAX_NOTES, MAX_OUTPUTS, setupProgress } from "../../../src/protocol/event.ts";
+import { FRAME_BYTES } from "../../../src/run/frame.ts";
+import { Reporter } from "../../../src/run/reporter.ts";
 
 function reporter(limits = { output_bytes: 10_000_000, logs_bytes: 10_000_000 }) {
   const onChange = vi.fn();

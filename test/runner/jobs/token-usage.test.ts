@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
-import { TokenUsage } from "../../../runner/src/jobs/token-usage.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../src/protocol/runner.ts";
+import { TokenUsage } from "../../../src/run/token-usage.ts";
 import { record } from "../support/containers.ts";
 
 /** Returns the metrics of a run with these outputs. */

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { asFailure, external } from "../../../runner/src/lib/failure.ts";
+import { asFailure } from "../../../runner/src/lib/failure.ts";
 import { createLog } from "../../../runner/src/lib/log.ts";
 import { LogRing, OfRun, redacted } from "../../../runner/src/lib/log-ring.ts";
 import { MAX_RUNNER_LOG_CHARS, runnerLogRequest } from "../../../src/protocol/runner-log.ts";
+import { external } from "../../../src/run/failure.ts";
 
 const TOKEN = "a secret of any shape";
 

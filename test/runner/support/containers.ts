@@ -14,17 +14,13 @@ import type { EngineOptions } from "../../../runner/src/engines/options.ts";
 import { listModels } from "../../../runner/src/engines/process/model-folder.ts";
 import type { FileOptions } from "../../../runner/src/files/input-files.ts";
 import type { Timing } from "../../../runner/src/interfaces/interface.ts";
-import type {
-  Executor,
-  RunnableJob,
-  RunReporter,
-  RunSignals,
-} from "../../../runner/src/jobs/executor.ts";
+import type { Executor, RunnableJob, RunSignals } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import type { WeightOptions } from "../../../runner/src/weights/weights.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
+import type { RunReporter } from "../../../src/run/run-reporter.ts";
 import { processesIn } from "../../processes/processes-in.ts";
 import { copyModels } from "../../support/models.ts";
 import { FakeControlPlane } from "./fake-control-plane.ts";

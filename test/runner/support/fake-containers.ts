@@ -28,9 +28,9 @@ import {
   type Session,
 } from "../../../runner/src/interfaces/interface.ts";
 import { CallbackServer } from "../../../runner/src/lib/callback-server.ts";
-import { external } from "../../../runner/src/lib/failure.ts";
 import { Weights } from "../../../runner/src/weights/weights.ts";
 import { untilAborted } from "../../../src/lib/timeout.ts";
+import { external } from "../../../src/run/failure.ts";
 import {
   fileOptions,
   type JobOptions,

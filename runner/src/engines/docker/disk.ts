@@ -5,9 +5,9 @@
  */
 import type Dockerode from "dockerode";
 import { z } from "zod";
+import { external } from "../../../../src/run/failure.ts";
 import { gigabytes } from "../../files/transfer.ts";
 import { messageOf } from "../../lib/error.ts";
-import { external } from "../../lib/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import type { DockerContainer } from "./docker-container.ts";

@@ -9,8 +9,8 @@ import { extract } from "tar-stream";
 import { z } from "zod";
 import { settlesWithin } from "../../../../src/lib/timeout.ts";
 import type { ContainerInterface, Image } from "../../../../src/protocol/runner.ts";
+import { external, type Failure, internal } from "../../../../src/run/failure.ts";
 import type { ContainerFile } from "../../files/output-references.ts";
-import { external, type Failure, internal } from "../../lib/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import {
   type ContainerHandle,

@@ -1,9 +1,9 @@
 /** The Docker engine: runs each container in the sandbox, on the runner's own network. */
 import Dockerode from "dockerode";
 import type { Image } from "../../../../src/protocol/runner.ts";
+import { type Failure, internal } from "../../../../src/run/failure.ts";
 import type { EvictionSource } from "../../disk/evictable.ts";
 import { messageOf } from "../../lib/error.ts";
-import { type Failure, internal } from "../../lib/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import {
   type ContainerHandle,

@@ -4,15 +4,9 @@
  * the cause, for the log.
  */
 
+import { external, Failure, internal, ofMachine } from "../../../../src/run/failure.ts";
 import { messageOf } from "../../lib/error.ts";
-import {
-  external,
-  Failure,
-  internal,
-  machineCode,
-  machineText,
-  ofMachine,
-} from "../../lib/failure.ts";
+import { machineCode, machineText } from "../../lib/failure.ts";
 import { isAway } from "./errors.ts";
 
 /** Docker has no NVIDIA runtime, or the machine has no driver or GPU. */

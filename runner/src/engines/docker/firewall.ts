@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { NOT_PUBLIC } from "../../../../src/lib/public-address.ts";
 import { retry } from "../../../../src/lib/retry.ts";
-import { type Failure, ofMachine } from "../../lib/failure.ts";
+import { type Failure, ofMachine } from "../../../../src/run/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 

@@ -1,9 +1,9 @@
 /** Reads from an image how to run it. */
 
 import { z } from "zod";
+import { parseAs } from "../../../../src/run/bounded-json.ts";
+import { external } from "../../../../src/run/failure.ts";
 import { listsFiles, openapi } from "../../interfaces/cog/protocol.ts";
-import { parseAs } from "../../interfaces/container-json.ts";
-import { external } from "../../lib/failure.ts";
 
 /** Cog used `org.cogmodel.` before 2022. */
 const PREFIXES = ["run.cog.", "org.cogmodel."];

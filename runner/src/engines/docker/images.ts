@@ -2,11 +2,11 @@
 import type Dockerode from "dockerode";
 import { onAbort } from "../../../../src/lib/timeout.ts";
 import type { Image } from "../../../../src/protocol/runner.ts";
+import { external } from "../../../../src/run/failure.ts";
 import { DiskSpace, diskUsage, onDiskOf } from "../../disk/disk-space.ts";
 import { defaultKeptFree, type EvictionSource } from "../../disk/evictable.ts";
 import { gigabytes } from "../../files/transfer.ts";
 import { messageOf } from "../../lib/error.ts";
-import { external } from "../../lib/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
 import { type ImageRequest, type ReportProgress, referenceOf } from "../engine.ts";

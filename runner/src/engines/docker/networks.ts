@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import type Dockerode from "dockerode";
-import { ofMachine } from "../../lib/failure.ts";
+import { ofMachine } from "../../../../src/run/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { ignoreStatus } from "./errors.ts";
 import type { FirewallRules } from "./firewall.ts";

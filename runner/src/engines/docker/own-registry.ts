@@ -5,7 +5,7 @@
 import type Dockerode from "dockerode";
 import { modelOfRepository } from "../../../../src/protocol/registry.ts";
 import type { Image } from "../../../../src/protocol/runner.ts";
-import { internal } from "../../lib/failure.ts";
+import { internal } from "../../../../src/run/failure.ts";
 import { referenceOf } from "../engine.ts";
 
 /** The user name may be anything: the grant says whose it is. */

@@ -2,7 +2,14 @@
 import { withPlainTools } from "../../../../src/domain/openai/plain-items.ts";
 import { strictChat } from "../../../../src/domain/openai/strict-chat.ts";
 import type { ServerDescription } from "../../../../src/protocol/runner.ts";
-import { failedFinish } from "../../lib/failure.ts";
+import { failedFinish } from "../../../../src/run/failure.ts";
+import { ServerFailure } from "../../../../src/run/openai/error.ts";
+import {
+  chatBody,
+  inCallersTerms,
+  isTranslated,
+  translated,
+} from "../../../../src/run/openai/translation.ts";
 import { ContainerClient } from "../container-client.ts";
 import { describeServer } from "../describe-server.ts";
 import type {
@@ -13,8 +20,6 @@ import type {
   Session,
   Timing,
 } from "../interface.ts";
-import { ServerFailure } from "../openai/error.ts";
-import { chatBody, inCallersTerms, isTranslated, translated } from "../openai/translation.ts";
 import { describe } from "./description.ts";
 import { cogEnvironment, waitUntilReady } from "./ready.ts";
 import { CogRun, type SessionParts } from "./run.ts";

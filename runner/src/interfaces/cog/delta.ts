@@ -6,7 +6,7 @@
 import { itemsOf, memberText, oneLineJson } from "../../../../src/lib/json-text.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
-import type { RunReporter } from "../../jobs/executor.ts";
+import type { RunReporter } from "../../../../src/run/run-reporter.ts";
 import type { State } from "./protocol.ts";
 
 /** The limit of names in `metrics` events. */

@@ -4,10 +4,10 @@
  */
 
 import { sleep, untilAborted } from "../../../../src/lib/timeout.ts";
+import { parseAs } from "../../../../src/run/bounded-json.ts";
+import { external, Failure } from "../../../../src/run/failure.ts";
 import { reasonOf } from "../../lib/error.ts";
-import { external, Failure } from "../../lib/failure.ts";
 import type { ContainerClient } from "../container-client.ts";
-import { parseAs } from "../container-json.ts";
 import { declaresFiles, isIterator, openapi, takesChatOnly } from "./protocol.ts";
 
 export interface Description {

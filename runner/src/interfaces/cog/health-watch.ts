@@ -4,9 +4,9 @@
  */
 
 import { sleep } from "../../../../src/lib/timeout.ts";
-import { external, type Failure, internal } from "../../lib/failure.ts";
+import { parseAs } from "../../../../src/run/bounded-json.ts";
+import { external, type Failure, internal } from "../../../../src/run/failure.ts";
 import { type ContainerClient, isConnectionError } from "../container-client.ts";
-import { parseAs } from "../container-json.ts";
 import type { Timing } from "../interface.ts";
 import { type Health, health } from "./protocol.ts";
 import type { WebhookEndpoint } from "./webhooks.ts";

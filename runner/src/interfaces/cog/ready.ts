@@ -1,9 +1,9 @@
 /** Waits until a Cog server is ready, and reports the logs of its setup until then. */
 
 import { sleep } from "../../../../src/lib/timeout.ts";
-import { external } from "../../lib/failure.ts";
+import { parseAs } from "../../../../src/run/bounded-json.ts";
+import { external } from "../../../../src/run/failure.ts";
 import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
-import { parseAs } from "../container-json.ts";
 import {
   apiKeyRequired,
   concurrencyTooHigh,

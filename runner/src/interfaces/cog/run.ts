@@ -13,10 +13,22 @@ import { objectText } from "../../../../src/lib/json-splice.ts";
 import { backoffMs } from "../../../../src/lib/retry.ts";
 import { onAbort, sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
+import {
+  findExcess,
+  nonFiniteNumbers,
+  nonFiniteText,
+  parseAs,
+} from "../../../../src/run/bounded-json.ts";
+import {
+  external,
+  Failure,
+  failedFinish,
+  internal,
+  sentence,
+} from "../../../../src/run/failure.ts";
+import { ServerFailure } from "../../../../src/run/openai/error.ts";
 import { reasonOf } from "../../lib/error.ts";
-import { external, Failure, failedFinish, internal, sentence } from "../../lib/failure.ts";
 import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
-import { findExcess, nonFiniteNumbers, nonFiniteText, parseAs } from "../container-json.ts";
 import {
   apiKeyRequired,
   type ContainerConnection,
@@ -26,7 +38,6 @@ import {
   type Timing,
   traceHeaders,
 } from "../interface.ts";
-import { ServerFailure } from "../openai/error.ts";
 import { Delta } from "./delta.ts";
 import type { Description } from "./description.ts";
 import { HealthWatch, survivesFailure } from "./health-watch.ts";

@@ -6,11 +6,11 @@ import { unmarked } from "../../../../src/lib/exact-json.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
+import { parseFailure } from "../../../../src/run/openai/error.ts";
 import { decodeDataUri } from "../../files/output-references.ts";
 import type { ServedFile } from "../../files/serve-files.ts";
 import type { Form } from "../container-client.ts";
 import type { FilesByUrl } from "../interface.ts";
-import { parseFailure } from "./error.ts";
 
 type FormFile = Pick<ServedFile, "name" | "mime_type" | "size"> & { from: Buffer | string };
 

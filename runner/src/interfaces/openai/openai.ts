@@ -1,13 +1,18 @@
 /** The `vendora` interface: OpenAI-compatible servers, such as vLLM and llama.cpp. */
 
+import { bodyFields } from "../../../../src/domain/images/openapi-document.ts";
+import { exactText } from "../../../../src/lib/exact-json.ts";
 import { sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { OpenAiCall, ServerDescription } from "../../../../src/protocol/runner.ts";
+import { TooLarge } from "../../../../src/run/bounded-json.ts";
+import { Failure, failedFinish, internal } from "../../../../src/run/failure.ts";
+import { brokenServer, ServerFailure } from "../../../../src/run/openai/error.ts";
+import { type ExchangeParts, OpenAiExchange } from "../../../../src/run/openai/exchange.ts";
+import { PATHS, requestBody } from "../../../../src/run/openai/request.ts";
 import { reasonOf } from "../../lib/error.ts";
-import { Failure, failedFinish, internal } from "../../lib/failure.ts";
 import { ContainerClient } from "../container-client.ts";
-import { TooLarge } from "../container-json.ts";
 import { describeServer } from "../describe-server.ts";
 import type {
   ContainerConnection,
@@ -17,12 +22,11 @@ import type {
   Session,
   Timing,
 } from "../interface.ts";
+import { apiKeyRequired, traceHeaders } from "../interface.ts";
 import { LargeReads } from "../large-reads.ts";
-import { brokenServer, ServerFailure } from "./error.ts";
-import { OpenAiExchange, type SessionParts } from "./exchange.ts";
+import { formOf } from "./form.ts";
 import { waitUntilReady } from "./ready.ts";
 import { ReleaseWatch } from "./release.ts";
-import { PATHS, requestBody } from "./request.ts";
 
 export class OpenAiInterface implements ServerInterface {
   readonly #timing: Timing;
@@ -76,6 +80,32 @@ export class OpenAiInterface implements ServerInterface {
     } finally {
       unfollow();
     }
+  }
+}
+
+/** The parts that the runs of one OpenAI-compatible server share. */
+interface SessionParts extends Pick<ExchangeParts, "model" | "missing"> {
+  client: ContainerClient;
+  ended: AbortSignal;
+  timing: Timing;
+  large: LargeReads;
+  /** The path of the health check. */
+  health: string;
+  openRuns: Set<Run>;
+  release: ReleaseWatch;
+  /** The fields that the server's own responses have, once a call has asked for them. */
+  responseFields?: Promise<Set<string> | undefined>;
+}
+
+const ANSWER_MS = 5_000;
+
+async function describedFields(client: ContainerClient): Promise<Set<string> | undefined> {
+  try {
+    const call = { method: "GET", path: "/openapi.json", timeoutMs: ANSWER_MS } as const;
+    const { status, body } = await client.call(call);
+    return status === 200 ? bodyFields(body, PATHS.responses) : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -147,8 +177,27 @@ class OpenAiRun {
   }
 
   async #exchange(): Promise<Finish["output"]> {
-    const { stop, reporter } = this.#run;
-    const exchange = new OpenAiExchange(this.#run, this.#parts, (value, kind, json) => {
+    const { stop, reporter, files } = this.#run;
+    const { client, large, model, missing } = this.#parts;
+    const parts: ExchangeParts = {
+      post: (call, path, body, end) =>
+        client.stream(
+          path,
+          formOf(call, body, files) ?? exactText(body),
+          end,
+          traceHeaders(this.#run),
+        ),
+      openLarge: (answer, end) => large.open(answer, end),
+      model,
+      assembles: true,
+      missing,
+      responseFields: () => {
+        this.#parts.responseFields ??= describedFields(client);
+        return this.#parts.responseFields;
+      },
+      keyRefused: (answer) => apiKeyRequired(answer).message,
+    };
+    const exchange = new OpenAiExchange(this.#run, parts, (value, kind, json) => {
       this.#output = kind;
       reporter.output(value, json);
     });

@@ -2,9 +2,9 @@
 
 import { z } from "zod";
 import { sleep } from "../../../../src/lib/timeout.ts";
-import { external, Failure } from "../../lib/failure.ts";
+import { parseAs } from "../../../../src/run/bounded-json.ts";
+import { external, Failure } from "../../../../src/run/failure.ts";
 import { type Answer, type ContainerClient, isConnectionError } from "../container-client.ts";
-import { parseAs } from "../container-json.ts";
 import { apiKeyRequired, type Timing } from "../interface.ts";
 import type { ListenWatch } from "../listen-watch.ts";
 

@@ -3,12 +3,12 @@
  * the model's metrics report it, otherwise estimated from the length of the texts.
  */
 
-import { estimatedTokens } from "../../../src/domain/anthropic/token-count.ts";
-import { isObject } from "../../../src/lib/json.ts";
-import type { Json } from "../../../src/protocol/common.ts";
-import type { Metrics } from "../../../src/protocol/event.ts";
-import type { OpenAiCall } from "../../../src/protocol/runner.ts";
-import { isImageCall, PassingReporter, type RunReporter } from "./executor.ts";
+import { estimatedTokens } from "../domain/anthropic/token-count.ts";
+import { isObject } from "../lib/json.ts";
+import type { Json } from "../protocol/common.ts";
+import type { Metrics } from "../protocol/event.ts";
+import type { OpenAiCall } from "../protocol/runner.ts";
+import { isImageCall, PassingReporter, type RunReporter } from "./run-reporter.ts";
 
 /** Typical for English text in most models' tokenizers. */
 const CHARACTERS_PER_TOKEN = 4;

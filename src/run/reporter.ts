@@ -2,10 +2,12 @@
  * Buffers what a run has reported and the prediction has not received yet: merges events where
  * possible, enforces the limits, and hands the events out in portions for the frames.
  */
-import { exactText } from "../../../src/lib/exact-json.ts";
-import { withoutSeparators } from "../../../src/lib/json.ts";
-import type { Finish } from "../../../src/protocol/channel.ts";
-import type { Json } from "../../../src/protocol/common.ts";
+
+import { utf8Length } from "../lib/buffer.ts";
+import { exactText } from "../lib/exact-json.ts";
+import { withoutSeparators } from "../lib/json.ts";
+import type { Finish } from "../protocol/channel.ts";
+import type { Json } from "../protocol/common.ts";
 import {
   MAX_NOTES,
   MAX_OUTPUTS,
@@ -13,10 +15,10 @@ import {
   type ReportedEvent,
   type SetupProgress,
   type StoredValue,
-} from "../../../src/protocol/event.ts";
-import type { Limits } from "../../../src/protocol/runner.ts";
-import { FRAME_BYTES, type Portion } from "../control-plane/frame.ts";
-import type { RunReporter } from "./executor.ts";
+} from "../protocol/event.ts";
+import type { Limits } from "../protocol/runner.ts";
+import { FRAME_BYTES, type Portion } from "./frame.ts";
+import type { RunReporter } from "./run-reporter.ts";
 import { isPreamble } from "./token-usage.ts";
 
 /**
@@ -64,7 +66,7 @@ export class Reporter implements RunReporter {
     const { output_bytes, logs_bytes } = options.limits;
     this.#options = options;
     this.#outputRoom = output_bytes;
-    this.#logsRoom = Math.max(0, logs_bytes - Buffer.byteLength(this.#tooLongNotice));
+    this.#logsRoom = Math.max(0, logs_bytes - utf8Length(this.#tooLongNotice));
   }
 
   /** The model has started on the input, as far as the runner can tell. */
@@ -102,14 +104,14 @@ export class Reporter implements RunReporter {
   output(value: Json, json = exactText(value)): void {
     this.#started = true;
     const event = outputEvent(json);
-    const bytes = Buffer.byteLength(event);
+    const bytes = utf8Length(event);
     if (this.reserve(bytes)) this.#addOutput({ event, bytes, isText: !isPreamble(value) });
   }
 
   outputJson(json: string): void {
     this.#started = true;
     const event = outputEvent(json);
-    const bytes = Buffer.byteLength(event);
+    const bytes = utf8Length(event);
     if (!this.#breached) this.#addOutput({ event, bytes, isText: true });
   }
 
@@ -213,11 +215,11 @@ export class Reporter implements RunReporter {
       this.#logsCut = true;
       return text && cutNotice(`has more than ${MAX_NOTES} parts`);
     }
-    const bytes = Buffer.from(text);
+    const bytes = new TextEncoder().encode(text);
     this.#logsRoom -= bytes.length;
     if (this.#logsRoom >= 0) return text;
     this.#logsCut = true;
-    const kept = bytes.subarray(0, bytes.length + this.#logsRoom).toString();
+    const kept = new TextDecoder().decode(bytes.subarray(0, bytes.length + this.#logsRoom));
     // A character that was cut in two decodes to U+FFFD.
     return kept.replace(/\uFFFD+$/u, "") + this.#tooLongNotice;
   }
@@ -239,7 +241,7 @@ const outputEvent = (json: string) => `{"event":"output","data":${json}}`;
 
 const eventText = (event: ReportedEvent) => withoutSeparators(JSON.stringify(event));
 
-const bytesOf = (event: ReportedEvent) => Buffer.byteLength(eventText(event));
+const bytesOf = (event: ReportedEvent) => utf8Length(eventText(event));
 
 /** Merges two adjacent events; undefined if they cannot be merged without a loss. */
 function merge(last: Entry["event"], next: ReportedEvent): ReportedEvent | undefined {

@@ -1,27 +1,76 @@
 /** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
-import type { IncomingMessage } from "node:http";
-import { MessageAssembler } from "../../../../src/domain/anthropic/message-native.ts";
-import { dataUri } from "../../../../src/domain/files/data-uri.ts";
-import { CHATS } from "../../../../src/domain/openai/chat.ts";
-import { ChoicesAssembler } from "../../../../src/domain/openai/choice-stream.ts";
-import { COMPLETIONS } from "../../../../src/domain/openai/completion.ts";
-import { NativeResponseAssembler } from "../../../../src/domain/openai/response-native.ts";
-import { type Assembler, TranslationFailed } from "../../../../src/domain/openai/translation.ts";
-import { exactText, parseExact } from "../../../../src/lib/exact-json.ts";
-import { isObject } from "../../../../src/lib/json.ts";
-import { oneLineJson, textFrom } from "../../../../src/lib/json-text.ts";
-import type { Json } from "../../../../src/protocol/common.ts";
-import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
-import { isImageCall } from "../../jobs/executor.ts";
-import { external, Failure } from "../../lib/failure.ts";
-import { readBounded } from "../container-client.ts";
-import { nonFiniteNumbers, nonFiniteText, parseBoundedJson } from "../container-json.ts";
-import type { Run } from "../interface.ts";
-import type { LargeRead } from "../large-reads.ts";
+import { MessageAssembler } from "../../domain/anthropic/message-native.ts";
+import { dataUri } from "../../domain/files/data-uri.ts";
+import { CHATS } from "../../domain/openai/chat.ts";
+import { ChoicesAssembler } from "../../domain/openai/choice-stream.ts";
+import { COMPLETIONS } from "../../domain/openai/completion.ts";
+import { NativeResponseAssembler } from "../../domain/openai/response-native.ts";
+import { type Assembler, TranslationFailed } from "../../domain/openai/translation.ts";
+import { utf8Length } from "../../lib/buffer.ts";
+import { exactText, parseExact } from "../../lib/exact-json.ts";
+import { isObject } from "../../lib/json.ts";
+import { oneLineJson, textFrom } from "../../lib/json-text.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Limits, OpenAiCall, ResponsesVia } from "../../protocol/runner.ts";
+import { nonFiniteNumbers, nonFiniteText, parseBoundedJson } from "../bounded-json.ts";
+import { external, Failure } from "../failure.ts";
+import { isImageCall } from "../run-reporter.ts";
 import { brokenServer, findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { joinedAnswers } from "./prompts.ts";
 import { withModelName } from "./request.ts";
 import { OpenAiStream } from "./stream.ts";
+
+/** The answer of a server whose body has not been read. */
+export interface ServerAnswer {
+  status: number;
+  /** The content type; empty if it has none. */
+  type: string;
+  /** Leaving a loop over it closes the connection. */
+  body: AsyncIterable<Uint8Array>;
+  close(reason?: Error): void;
+}
+
+/** Limits how many large answers are in memory. */
+export interface LargeRead {
+  /** To be called after every chunk with the size of the answer in memory, and waited for. */
+  progress(size: number): Promise<void>;
+  done(): void;
+}
+
+/** One run in a server. */
+export interface ServerRun {
+  id: string;
+  /** The call whose request body the input is; null for the model's own input. */
+  call: OpenAiCall | null;
+  /** The way in which a responses call is made. */
+  responses?: ResponsesVia | undefined;
+  /** The model as callers know it: `owner/name`. */
+  model: string;
+  input: Record<string, Json>;
+  limits: Pick<Limits, "output_bytes">;
+}
+
+/**
+ * The body as text; undefined if it is larger than `max`, and then the connection is closed.
+ * @param holds gets the number of bytes read so far and may delay reading more
+ */
+export async function readBounded(
+  body: AsyncIterable<Uint8Array>,
+  max: number,
+  holds?: (size: number) => Promise<void>,
+): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  const texts: string[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    // Leaving the loop closes the connection.
+    if (size > max) return undefined;
+    texts.push(decoder.decode(chunk, { stream: true }));
+    await holds?.(size);
+  }
+  return texts.join("") + decoder.decode();
+}
 
 export type Output = "items" | "value";
 
@@ -32,12 +81,12 @@ export type OnOutput = (value: Json, kind: Output, json?: string) => void;
 const TERMINAL_STATUSES: unknown[] = ["completed", "incomplete", "failed"];
 
 export class AnswerReader {
-  readonly #run: Run;
-  readonly #answer: IncomingMessage;
+  readonly #run: ServerRun;
+  readonly #answer: ServerAnswer;
   readonly #large: LargeRead;
   readonly #onOutput: OnOutput;
 
-  constructor(run: Run, answer: IncomingMessage, large: LargeRead, onOutput: OnOutput) {
+  constructor(run: ServerRun, answer: ServerAnswer, large: LargeRead, onOutput: OnOutput) {
     this.#run = run;
     this.#answer = answer;
     this.#large = large;
@@ -85,7 +134,7 @@ export class AnswerReader {
 
   /** Reads a single JSON value. @param asCalled translates it into the answer of the call */
   async value(asCalled?: (value: Json) => Json): Promise<Output> {
-    const text = await readBounded(this.#answer, this.#maxBytes, (size) =>
+    const text = await readBounded(this.#answer.body, this.#maxBytes, (size) =>
       this.#large.progress(size),
     );
     this.#outputWhole(text ?? this.#tooLarge(), asCalled);
@@ -95,9 +144,11 @@ export class AnswerReader {
   /** Reads a JSON object or plain text, which some servers write as a string of JSON. */
   async text(): Promise<Output> {
     const { output_bytes: maxBytes } = this.#run.limits;
-    const read = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
+    const read = await readBounded(this.#answer.body, maxBytes, (size) =>
+      this.#large.progress(size),
+    );
     const text = read ?? this.#tooLarge();
-    const isJson = /^application\/json\b/i.test(this.#answer.headers["content-type"] ?? "");
+    const isJson = /^application\/json\b/i.test(this.#answer.type);
     const value = isJson ? parseOrUndefined(text) : text;
     if (typeof value !== "string") this.#outputWhole(text);
     else this.#onOutput(this.#bounded(value), "value");
@@ -116,8 +167,9 @@ export class AnswerReader {
       output: isImageCall(call) ? withoutBase64 : output,
     });
     // Decodes characters that are split between chunks.
-    this.#answer.setEncoding("utf8");
-    for await (const text of this.#answer as AsyncIterable<string>) {
+    const decoder = new TextDecoder();
+    for await (const chunk of this.#answer.body) {
+      const text = decoder.decode(chunk, { stream: true });
       stream.feed(text);
       onFed?.(text.length);
       if (stream.end !== undefined) break;
@@ -156,7 +208,7 @@ export class AnswerReader {
   }
 
   #bounded(text: string): string {
-    return Buffer.byteLength(text) > this.#run.limits.output_bytes ? this.#tooLarge() : text;
+    return utf8Length(text) > this.#run.limits.output_bytes ? this.#tooLarge() : text;
   }
 
   #tooLarge(): never {

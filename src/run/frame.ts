@@ -1,5 +1,6 @@
 /** The frames of a channel, as JSON. */
-import { type Finish, WINDOW_BYTES } from "../../../src/protocol/channel.ts";
+import { utf8Length } from "../lib/buffer.ts";
+import { type Finish, WINDOW_BYTES } from "../protocol/channel.ts";
 
 /**
  * Larger frames bring no gain and are rejected a little above this size. A single output may be as
@@ -39,7 +40,7 @@ export function createFrame(seq: number, portion: Portion): Frame {
     const { events, finish } = portion;
     const end = finish ? `,"finish":${JSON.stringify(finish)}` : "";
     const text = `{"type":"events","seq":${seq},"events":[${events.join()}]${end}}`;
-    return { text, bytes: Buffer.byteLength(text), finish, sends: 0 };
+    return { text, bytes: utf8Length(text), finish, sends: 0 };
   } catch {
     // No caller handles an error here: it would end the process and all its runs.
     return createFrame(seq, UNREPORTABLE);

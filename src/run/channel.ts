@@ -4,16 +4,9 @@
  * when the next one is sent.
  */
 
-import { backoffMs } from "../../../src/lib/retry.ts";
-import type {
-  DownFrame,
-  Finish,
-  ReleaseFrame,
-  ReportReply,
-} from "../../../src/protocol/channel.ts";
-import type { RunnerSettings } from "../../../src/protocol/runner.ts";
-import type { ChannelAddress } from "./client.ts";
-import { type Closed, Connection } from "./connection.ts";
+import { backoffMs } from "../lib/retry.ts";
+import type { DownFrame, Finish, ReleaseFrame, ReportReply } from "../protocol/channel.ts";
+import type { RunnerSettings } from "../protocol/runner.ts";
 import { createFrame, type Frame, type Portion, Window } from "./frame.ts";
 
 /** The source of the frames' content. */
@@ -26,6 +19,32 @@ export interface Outbox {
   take(): Portion;
 }
 
+/** One WebSocket of a channel. */
+export interface Connection {
+  /** Does nothing if the connection is not open: the sender learns this from the close. */
+  send(text: string): void;
+  close(): void;
+}
+
+export interface ConnectionTiming {
+  pingMs: number;
+  /** A connection that was silent for this long is closed. */
+  silenceMs: number;
+}
+
+export interface Closed {
+  /** The server will not accept this attempt again. */
+  final: boolean;
+  reason: string;
+}
+
+export interface ConnectionHandlers {
+  onFrame: (frame: DownFrame) => void;
+  onPong: () => void;
+  /** Called exactly once. */
+  onClose: (closed: Closed) => void;
+}
+
 export type ChannelEnd =
   /** The finish was acknowledged. */
   | { kind: "finished"; finish: Finish }
@@ -36,7 +55,7 @@ export type ChannelEnd =
   | { kind: "lost"; reason: string };
 
 export interface ChannelOptions {
-  address: ChannelAddress;
+  connect: (timing: ConnectionTiming, handlers: ConnectionHandlers) => Connection;
   /** Sends the only frame of a short run without a connection. */
   post: (frame: string) => Promise<ReportReply>;
   settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds">;
@@ -67,6 +86,10 @@ const RELEASE_TIMEOUT_MS = 5_000;
 /** The limit of its reason. */
 const MAX_REASON_CHARS = 1_000;
 
+const clear = (timer: ReturnType<typeof setTimeout> | undefined) => {
+  if (timer !== undefined) clearTimeout(timer);
+};
+
 export class Channel {
   readonly ended: Promise<ChannelEnd>;
   readonly #end: (end: ChannelEnd) => void;
@@ -85,9 +108,9 @@ export class Channel {
   #sentAt = 0;
   #contactAt = 0;
   /** The timer of the next frame if connected, otherwise of the next connection. */
-  #timer: NodeJS.Timeout | undefined;
-  #releaseTimer: NodeJS.Timeout | undefined;
-  #immediate: NodeJS.Immediate | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #releaseTimer: ReturnType<typeof setTimeout> | undefined;
+  #immediate: ReturnType<typeof setImmediate> | undefined;
 
   constructor(options: ChannelOptions) {
     this.#options = options;
@@ -126,7 +149,7 @@ export class Channel {
 
   #post(frame: Frame): void {
     this.#opened = true;
-    clearTimeout(this.#timer);
+    clear(this.#timer);
     // A result that does not fit into one frame, and any error here, needs the connection.
     if (!frame.finish) return this.#connect();
     this.#options.post(frame.text).then(
@@ -155,14 +178,13 @@ export class Channel {
 
   #connect(): void {
     this.#opened = true;
-    clearTimeout(this.#timer);
-    const { address, settings } = this.#options;
+    clear(this.#timer);
+    const { connect, settings } = this.#options;
     const pingMs = settings.ping_seconds * 1000;
     // A connection is dropped if a ping is unanswered until the next one: early enough to reconnect
     // before the lease expires.
     const silenceMs = Math.min(2 * pingMs, settings.lease_seconds * 1000);
-    this.#connection = new Connection(
-      address,
+    this.#connection = connect(
       { pingMs, silenceMs },
       {
         onFrame: (frame) => this.#receive(frame),
@@ -230,7 +252,7 @@ export class Channel {
   #pump(): void {
     // Without a connection the timer is that of the next connection and must not be cleared.
     if (this.#over || !this.#welcome) return;
-    clearTimeout(this.#timer);
+    clear(this.#timer);
     const wait = this.#wait(performance.now());
     if (wait === undefined) return;
     if (wait > 0) this.#timer = setTimeout(() => this.#pump(), wait);
@@ -281,7 +303,7 @@ export class Channel {
     if (this.#over) return;
     this.#connection = undefined;
     this.#welcome = false;
-    clearTimeout(this.#timer);
+    clear(this.#timer);
     const silentMs = performance.now() - this.#contactAt;
     if (final) {
       this.#settle({ kind: "fenced", reason });
@@ -298,9 +320,9 @@ export class Channel {
   #settle(end: ChannelEnd): void {
     if (this.#over) return;
     this.#over = true;
-    clearTimeout(this.#timer);
-    clearTimeout(this.#releaseTimer);
-    clearImmediate(this.#immediate);
+    clear(this.#timer);
+    clear(this.#releaseTimer);
+    if (this.#immediate !== undefined) clearImmediate(this.#immediate);
     this.#connection?.close();
     this.#connection = undefined;
     this.#end(end);

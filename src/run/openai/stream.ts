@@ -4,12 +4,12 @@
  */
 
 import { createParser } from "eventsource-parser";
-import { parseExact } from "../../../../src/lib/exact-json.ts";
-import { isObject } from "../../../../src/lib/json.ts";
-import type { Json } from "../../../../src/protocol/common.ts";
-import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
-import { external, Failure } from "../../lib/failure.ts";
-import { nonFiniteNumbers, nonFiniteText, parseBoundedJson } from "../container-json.ts";
+import { parseExact } from "../../lib/exact-json.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { OpenAiCall } from "../../protocol/runner.ts";
+import { nonFiniteNumbers, nonFiniteText, parseBoundedJson } from "../bounded-json.ts";
+import { external, Failure } from "../failure.ts";
 import { findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { withModelName } from "./request.ts";
 

@@ -1,6 +1,6 @@
 /** Completions of several prompts, for servers that take one prompt at a time. */
-import { isObject } from "../../../../src/lib/json.ts";
-import type { Json } from "../../../../src/protocol/common.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
 
 /** The prompts of a list, as text or as tokens; undefined if there is no list of them. */
 export function severalPrompts(prompt: Json | undefined): Json[] | undefined {

@@ -3,23 +3,25 @@
  * can stream, a stream is requested even if the caller wants a single value, and is combined here:
  * a server that does not stream does not notice that the client has disconnected.
  */
-import type { IncomingMessage } from "node:http";
-import { estimatedTokens } from "../../../../src/domain/anthropic/token-count.ts";
-import { bodyFields } from "../../../../src/domain/images/openapi-document.ts";
-import { rankingOfTei, TEI_RERANK } from "../../../../src/domain/openai/moderations-rerank.ts";
-import { exactText } from "../../../../src/lib/exact-json.ts";
-import { fieldsOf } from "../../../../src/lib/fields.ts";
-import type { Json } from "../../../../src/protocol/common.ts";
-import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
-import { internal } from "../../lib/failure.ts";
-import { type ContainerClient, readBounded } from "../container-client.ts";
-import { apiKeyRequired, type Run, type Timing, traceHeaders } from "../interface.ts";
-import type { LargeReads } from "../large-reads.ts";
-import { AnswerReader, type OnOutput, type Output, parseOrUndefined } from "./answer.ts";
+import { estimatedTokens } from "../../domain/anthropic/token-count.ts";
+import { rankingOfTei, TEI_RERANK } from "../../domain/openai/moderations-rerank.ts";
+import { base64Of } from "../../lib/buffer.ts";
+import { fieldsOf } from "../../lib/fields.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { OpenAiCall } from "../../protocol/runner.ts";
+import { internal } from "../failure.ts";
+import {
+  AnswerReader,
+  type LargeRead,
+  type OnOutput,
+  type Output,
+  parseOrUndefined,
+  readBounded,
+  type ServerAnswer,
+  type ServerRun,
+} from "./answer.ts";
 import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
-import { formOf } from "./form.ts";
 import { JoinedCompletions, severalPrompts } from "./prompts.ts";
-import type { ReleaseWatch } from "./release.ts";
 import { PATHS, requestBody } from "./request.ts";
 import { chatBody, inCallersTerms, isTranslated, teiBody, translated } from "./translation.ts";
 
@@ -50,7 +52,7 @@ const LIST_STATUSES = [400, 422, 500, 501];
 
 interface SentRequest {
   call: OpenAiCall;
-  answer: IncomingMessage;
+  answer: ServerAnswer;
   /** The caller wants a single value. */
   whole: boolean;
   /** The error response, if it was already read. */
@@ -59,13 +61,35 @@ interface SentRequest {
   asCalled?: (value: Json) => Json;
 }
 
+/** The connection of one run to its server. */
+export interface ExchangeParts {
+  /** Posts once. @returns the head of the answer, however long that takes */
+  post(
+    call: OpenAiCall,
+    path: string,
+    body: Record<string, Json>,
+    end: AbortSignal,
+  ): Promise<ServerAnswer>;
+  openLarge(answer: ServerAnswer, end: AbortSignal): LargeRead;
+  /** The server's name for its model; undefined if it lists none and accepts any. */
+  model: string | undefined;
+  /** Whether an answer that is to be a single value is requested as a stream, and combined. */
+  assembles: boolean;
+  /** The calls that the server does not have, as runs have found. */
+  missing: Set<OpenAiCall>;
+  /** Returns the fields that the server's own responses have; undefined if it does not say. */
+  responseFields(): Promise<Set<string> | undefined>;
+  /** Returns why the server refuses a call without a key, or with it. @param answer the path and the status */
+  keyRefused(answer: string): string;
+}
+
 export class OpenAiExchange {
-  readonly #run: Run;
-  readonly #parts: SessionParts;
+  readonly #run: ServerRun;
+  readonly #parts: ExchangeParts;
   readonly #onOutput: OnOutput;
 
   /** `onOutput` gets the outputs, and how they make up the whole. */
-  constructor(run: Run, parts: SessionParts, onOutput: OnOutput) {
+  constructor(run: ServerRun, parts: ExchangeParts, onOutput: OnOutput) {
     this.#run = run;
     this.#parts = parts;
     this.#onOutput = onOutput;
@@ -83,9 +107,9 @@ export class OpenAiExchange {
     try {
       return await this.#read(sent, end);
     } catch (error) {
-      const { statusCode = 0 } = sent.answer;
+      const { status } = sent.answer;
       const prompts = call === "completions" ? severalPrompts(input.prompt) : undefined;
-      if (prompts && LIST_STATUSES.includes(statusCode) && !isOverflow(error))
+      if (prompts && LIST_STATUSES.includes(status) && !isOverflow(error))
         return this.#oneByOne(prompts, end);
       const wasTranslated = sent.call !== call && error instanceof ServerFailure;
       throw wasTranslated && isTranslated(call) ? inCallersTerms(call, error, input) : error;
@@ -116,19 +140,18 @@ export class OpenAiExchange {
     onOutput = this.#onOutput,
   ): Promise<Output> {
     if (refusal) throw refusal;
-    const status = answer.statusCode ?? 0;
+    const { status, type } = answer;
     if (status === 401 || status === 403) {
-      answer.destroy();
-      throw brokenServer(apiKeyRequired(`${PATHS[call]} with ${status}`).message);
+      answer.close();
+      throw brokenServer(this.#parts.keyRefused(`${PATHS[call]} with ${status}`));
     }
     if (status >= 400) throw await readFailure(answer);
-    const type = answer.headers["content-type"] ?? "";
     const isStream = /^text\/event-stream\b/i.test(type);
     if (call === "audio_speech" && SOUND.test(type)) {
       await readSound(answer, (event) => onOutput(event, "items"));
       return "items";
     }
-    const large = this.#parts.large.open(answer, end);
+    const large = this.#parts.openLarge(answer, end);
     try {
       const reader = new AnswerReader(this.#run, answer, large, onOutput);
       if (!isStream && FORMS.includes(call)) return await reader.text();
@@ -153,11 +176,11 @@ export class OpenAiExchange {
   }
 
   /** Asks the server's own endpoint or, where that can do less, its chat completions. */
-  async #responses(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
+  async #responses(input: ServerRun["input"], end: AbortSignal): Promise<SentRequest> {
     const { responses: via = "own" } = this.#run;
     const viaChat = () => this.#send("chat_completions", chatBody("responses", input), end);
     if (via === "chat") return viaChat();
-    if (via === "best" && !(await ownResponsesDo(this.#parts, input))) {
+    if (via === "best" && !(await this.#ownResponsesDo(input))) {
       const body = expressed(() => chatBody("responses", input));
       const sent = body && (await this.#sendIfServed("chat_completions", body, end));
       if (sent) return sent;
@@ -168,21 +191,20 @@ export class OpenAiExchange {
   /** Returns undefined if the server does not have the call. */
   async #sendIfServed(
     call: OpenAiCall,
-    input: Run["input"],
+    input: ServerRun["input"],
     end: AbortSignal,
   ): Promise<SentRequest | undefined> {
     if (this.#parts.missing.has(call)) return undefined;
     const sent = await this.#send(call, input, end);
-    if (!MISSING_STATUSES.includes(sent.answer.statusCode ?? 0)) return sent;
+    if (!MISSING_STATUSES.includes(sent.answer.status)) return sent;
     const failure = await readFailure(sent.answer);
     if (this.#isAboutModel(failure.error)) throw failure;
     this.#parts.missing.add(call);
     return undefined;
   }
 
-  async #sendToTei(input: Run["input"], end: AbortSignal): Promise<SentRequest> {
-    const body = exactText(teiBody(input));
-    const answer = await this.#parts.client.stream(TEI_RERANK, body, end, traceHeaders(this.#run));
+  async #sendToTei(input: ServerRun["input"], end: AbortSignal): Promise<SentRequest> {
+    const answer = await this.#parts.post("rerank", TEI_RERANK, teiBody(input), end);
     return { call: "rerank", answer, whole: false, asCalled: rankingOfTei };
   }
 
@@ -192,21 +214,29 @@ export class OpenAiExchange {
   }
 
   /** Requests a stream, unless the server cannot stream this request. */
-  async #send(call: OpenAiCall, input: Run["input"], end: AbortSignal): Promise<SentRequest> {
-    const whole = STREAMED.includes(call) && input.stream !== true && input.background !== true;
+  async #send(call: OpenAiCall, input: ServerRun["input"], end: AbortSignal): Promise<SentRequest> {
+    const isStream = input.stream === true || input.background === true;
+    const whole = this.#parts.assembles && STREAMED.includes(call) && !isStream;
     if (!whole) return { call, whole, answer: await this.#post(call, input, end) };
     const answer = await this.#post(call, { ...input, stream: true }, end);
-    if (!REJECTED_STATUSES.includes(answer.statusCode ?? 0)) return { call, whole, answer };
+    if (!REJECTED_STATUSES.includes(answer.status)) return { call, whole, answer };
     const refusal = await readFailure(answer);
     if (!isAboutStream(refusal.error)) return { call, whole, answer, refusal };
     return { call, whole, answer: await this.#post(call, input, end) };
   }
 
-  async #post(call: OpenAiCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
-    const { client, model } = this.#parts;
-    const body = translated(() => requestBody(call, input, model));
-    const form = formOf(call, body, this.#run.files);
-    return client.stream(PATHS[call], form ?? exactText(body), end, traceHeaders(this.#run));
+  #post(call: OpenAiCall, input: ServerRun["input"], end: AbortSignal): Promise<ServerAnswer> {
+    const body = translated(() => requestBody(call, input, this.#parts.model));
+    return this.#parts.post(call, PATHS[call], body, end);
+  }
+
+  /**
+   * Whether the server's own endpoint reads all fields that the input has, by the server's description of
+   * itself. llama.cpp has no description: it ignores `text.format`, and reports cut answers as `completed`.
+   */
+  async #ownResponsesDo(input: Record<string, Json>): Promise<boolean> {
+    const fields = await this.#parts.responseFields();
+    return fields !== undefined && ASKED.every((name) => !isAsked(input, name) || fields.has(name));
   }
 
   /** vLLM also responds with 404 for an unknown model. */
@@ -220,7 +250,7 @@ export class OpenAiExchange {
 }
 
 /** Returns undefined if chat completions cannot express the request. */
-function expressed(translate: () => Run["input"]): Run["input"] | undefined {
+function expressed(translate: () => ServerRun["input"]): ServerRun["input"] | undefined {
   try {
     return translate();
   } catch (error) {
@@ -236,9 +266,9 @@ const isOverflow = (error: unknown) =>
 const isAboutStream = ({ message, param }: { message: string; param: string | null }) =>
   /\bstream/i.test(message) || param?.startsWith("stream") === true;
 
-async function readFailure(answer: IncomingMessage) {
-  const text = (await readBounded(answer, MAX_ERROR_BYTES)) ?? "";
-  return parseFailure(parseOrUndefined(text), answer.statusCode ?? 0, text);
+async function readFailure({ status, body }: ServerAnswer) {
+  const text = (await readBounded(body, MAX_ERROR_BYTES)) ?? "";
+  return parseFailure(parseOrUndefined(text), status, text);
 }
 
 /** Two pieces of MAX_BYTES fit into the log (MAX_INLINE_OUTPUT). */
@@ -248,22 +278,19 @@ const MAX_BYTES = 96 * 1024;
 const MAX_TYPE = 200;
 
 async function readSound(
-  answer: IncomingMessage,
+  { type, body }: ServerAnswer,
   onOutput: (event: Record<string, Json>) => void,
 ): Promise<void> {
-  const type = answer.headers["content-type"] ?? "";
   let named: Record<string, Json> =
     type.length > 0 && type.length <= MAX_TYPE ? { content_type: type } : {};
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += MAX_BYTES) {
-      const audio = chunk.subarray(at, at + MAX_BYTES).toString("base64");
+      const audio = base64Of(chunk.subarray(at, at + MAX_BYTES));
       onOutput({ type: "speech.audio.delta", audio, ...named });
       named = {};
     }
   }
 }
-
-const ANSWER_MS = 5_000;
 
 /** Fields that change an answer, and that a server without them ignores. */
 const ASKED = [
@@ -271,46 +298,8 @@ const ASKED = [
   ...["top_logprobs", "top_p"],
 ];
 
-/**
- * Returns whether the server's own endpoint reads all fields that the input has, by the server's description
- * of itself. llama.cpp has no description: it ignores `text.format`, and reports cut answers as `completed`.
- */
-async function ownResponsesDo(parts: SessionParts, input: Record<string, Json>): Promise<boolean> {
-  parts.responseFields ??= describedFields(parts.client);
-  const fields = await parts.responseFields;
-  return fields !== undefined && ASKED.every((name) => !isAsked(input, name) || fields.has(name));
-}
-
 function isAsked(input: Record<string, Json>, name: string): boolean {
   if (name !== "text") return input[name] !== undefined && input[name] !== null;
   const { type = "text" } = fieldsOf(fieldsOf(input.text).format);
   return type !== "text";
-}
-
-async function describedFields(client: ContainerClient): Promise<Set<string> | undefined> {
-  try {
-    const call = { method: "GET", path: "/openapi.json", timeoutMs: ANSWER_MS } as const;
-    const { status, body } = await client.call(call);
-    return status === 200 ? bodyFields(body, PATHS.responses) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The parts that the runs of one OpenAI-compatible server share. */
-export interface SessionParts {
-  client: ContainerClient;
-  ended: AbortSignal;
-  timing: Timing;
-  large: LargeReads;
-  /** The path of the health check. */
-  health: string;
-  /** The server's name for its model; undefined if it lists none and accepts any. */
-  model: string | undefined;
-  openRuns: Set<Run>;
-  release: ReleaseWatch;
-  /** The calls that the server does not have, as runs have found. */
-  missing: Set<OpenAiCall>;
-  /** The fields that the server's own responses have, once a call has asked for them. */
-  responseFields?: Promise<Set<string> | undefined>;
 }

@@ -3,19 +3,15 @@
  * directions.
  */
 
-import { withImageData } from "../../../../src/domain/anthropic/image-sources.ts";
-import { plainMessages } from "../../../../src/domain/anthropic/plain-blocks.ts";
-import { strictResponse } from "../../../../src/domain/openai/response-messages.ts";
-import {
-  knownEffort,
-  strictChat,
-  withoutDependents,
-} from "../../../../src/domain/openai/strict-chat.ts";
-import { fieldsOf } from "../../../../src/lib/fields.ts";
-import { isObject } from "../../../../src/lib/json.ts";
-import type { Json } from "../../../../src/protocol/common.ts";
-import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
-import { isImageCall } from "../../jobs/executor.ts";
+import { withImageData } from "../../domain/anthropic/image-sources.ts";
+import { plainMessages } from "../../domain/anthropic/plain-blocks.ts";
+import { strictResponse } from "../../domain/openai/response-messages.ts";
+import { knownEffort, strictChat, withoutDependents } from "../../domain/openai/strict-chat.ts";
+import { fieldsOf } from "../../lib/fields.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { OpenAiCall } from "../../protocol/runner.ts";
+import { isImageCall } from "../run-reporter.ts";
 
 export const PATHS: Record<OpenAiCall, string> = {
   chat_completions: "/v1/chat/completions",

@@ -3,13 +3,12 @@
  * parsing affects every run of this runner.
  */
 
-import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import { stringEnd } from "../../../src/lib/json.ts";
-import { exceededBound } from "../../../src/lib/json-scan.ts";
-import { OUTPUT_BOUNDS } from "../../../src/protocol/channel.ts";
-import type { Json } from "../../../src/protocol/common.ts";
-import { Failure } from "../lib/failure.ts";
+import { stringEnd } from "../lib/json.ts";
+import { exceededBound } from "../lib/json-scan.ts";
+import { OUTPUT_BOUNDS } from "../protocol/channel.ts";
+import type { Json } from "../protocol/common.ts";
+import { Failure } from "./failure.ts";
 
 const { depth, values } = OUTPUT_BOUNDS;
 
@@ -52,7 +51,7 @@ interface NonFinite {
 
 /** Returns undefined if there are no such numbers, or the text is no JSON for another reason. */
 export function nonFiniteNumbers(text: string): NonFinite | undefined {
-  const first = randomUUID();
+  const first = crypto.randomUUID();
   const parts: string[] = [];
   let number: string | undefined;
   let from = 0;

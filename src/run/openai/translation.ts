@@ -1,13 +1,12 @@
 /** Translates calls for containers that only support chat completions, and rerank for TEI. */
 
-import * as messagePaths from "../../../../src/domain/anthropic/chat-request.ts";
-import * as messageRequest from "../../../../src/domain/anthropic/chat-request.ts";
-import * as responsePaths from "../../../../src/domain/openai/chat-request.ts";
-import * as responseRequest from "../../../../src/domain/openai/chat-request.ts";
-import { teiRequestOf } from "../../../../src/domain/openai/moderations-rerank.ts";
-import { NotSupportedByChat } from "../../../../src/domain/openai/strict-chat.ts";
-import type { Json } from "../../../../src/protocol/common.ts";
-import { messageOf } from "../../lib/error.ts";
+import * as messagePaths from "../../domain/anthropic/chat-request.ts";
+import * as messageRequest from "../../domain/anthropic/chat-request.ts";
+import * as responsePaths from "../../domain/openai/chat-request.ts";
+import * as responseRequest from "../../domain/openai/chat-request.ts";
+import { teiRequestOf } from "../../domain/openai/moderations-rerank.ts";
+import { NotSupportedByChat } from "../../domain/openai/strict-chat.ts";
+import type { Json } from "../../protocol/common.ts";
 import { parseFailure, ServerFailure } from "./error.ts";
 
 type Body = Record<string, Json>;
@@ -34,7 +33,10 @@ export function translated(translate: () => Body): Body {
     return translate();
   } catch (error) {
     const param = error instanceof NotSupportedByChat ? error.param : null;
-    throw parseFailure({ message: messageOf(error), param }, 400);
+    throw parseFailure(
+      { message: error instanceof Error ? error.message : String(error), param },
+      400,
+    );
   }
 }
 

@@ -1,10 +1,10 @@
 /** Errors of OpenAI-compatible servers, in the OpenAI error format. */
 
 import { z } from "zod";
-import { unmarked } from "../../../../src/lib/exact-json.ts";
-import type { Json } from "../../../../src/protocol/common.ts";
-import type { OpenAiError } from "../../../../src/protocol/openai/error.ts";
-import { external, Failure, sentence } from "../../lib/failure.ts";
+import { unmarked } from "../../lib/exact-json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { OpenAiError } from "../../protocol/openai/error.ts";
+import { external, Failure, sentence } from "../failure.ts";
 
 /** Limits of texts from a container, since they become part of the prediction. */
 const MAX_MESSAGE_CHARS = 2_000;
