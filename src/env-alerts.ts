@@ -1,4 +1,4 @@
-/** The variables of alerts: where messages go, and from when on there are any. */
+/** The variables of alerts: where messages go, from when on there are any, and who sees the status made from them. */
 import { z } from "zod";
 import { origin } from "./env-origin.ts";
 
@@ -9,6 +9,7 @@ export const alertVariables = {
   ALERT_ORIGIN: origin.optional(),
   ALERT_WAIT_MINUTES: z.coerce.number().positive().default(10),
   ALERT_FAILURE_PERCENT: z.coerce.number().positive().max(100).default(50),
+  STATUS: z.enum(["operators", "public"]).default("operators"),
 };
 
 const shape = z.object(alertVariables);
@@ -25,6 +26,8 @@ export interface AlertSettings {
   longWaitMs: number;
   /** The share of a model's runs that may fail, 0 to 1. */
   maxFailures: number;
+  /** Whether everybody may read the status of the deployment. */
+  isStatusPublic: boolean;
 }
 
 export const alertSettings = (v: Variables): AlertSettings => ({
@@ -33,4 +36,5 @@ export const alertSettings = (v: Variables): AlertSettings => ({
   origin: v.ALERT_ORIGIN,
   longWaitMs: v.ALERT_WAIT_MINUTES * 60_000,
   maxFailures: v.ALERT_FAILURE_PERCENT / 100,
+  isStatusPublic: v.STATUS === "public",
 });

@@ -56,6 +56,7 @@ import { authenticatorPages } from "./security/authenticator.tsx";
 import { securityPages } from "./security/routes.tsx";
 import { privateHeaders, sharePages } from "./shares/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
+import { publicStatus, STATUS_PAGE, statusPages } from "./status/routes.tsx";
 import { tokenPages } from "./tokens/routes.tsx";
 import { ErrorPage, SuspendedPage } from "./ui/error.tsx";
 import { layout } from "./ui/layout.tsx";
@@ -74,6 +75,10 @@ const assetsSource = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
 /** Empty when files are served from the deployment's own origin. */
 const filesSource = (c: Context<Dashboard>) => settings(c.env).filesOrigin ?? "";
 
+/** Other sites may show the public status page in a frame: it has no session, and nothing to click but a link. */
+const framing = (c: Context<Dashboard>) =>
+  c.req.path === STATUS_PAGE && settings(c.env).alerts.isStatusPublic ? "*" : "'none'";
+
 /** Other programs may write an ID in upper case. */
 const UPPER_ID = /\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/|$)/gi;
 
@@ -82,6 +87,8 @@ const pageHeaders = secureHeaders({
   strictTransportSecurity: false,
   // Browsers submit forms with `Origin: null` if the policy is no-referrer.
   referrerPolicy: "same-origin",
+  // `frameAncestors` says who may frame a page.
+  xFrameOptions: false,
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
     scriptSrc: [assetsSource],
@@ -94,7 +101,7 @@ const pageHeaders = secureHeaders({
     baseUri: ["'none'"],
     // GitHub login: browsers apply form-action to redirects too.
     formAction: ["'self'", "https://github.com"],
-    frameAncestors: ["'none'"],
+    frameAncestors: [framing],
   },
 });
 
@@ -129,6 +136,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     .use(countRequests)
     .use(separateFilesOrigin)
     .use(layout)
+    .get(STATUS_PAGE, publicStatus)
     .use(loadSession)
     .use(loadAccount)
     .use(async (c, next) => {
@@ -163,6 +171,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     organizationPages,
     fleetPages,
     alertPages,
+    statusPages,
     operatorPricePages,
   ])
     dashboard.route("/", group);

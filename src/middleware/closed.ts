@@ -45,6 +45,8 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   "GET /replicate/v1/streams/:prediction_id",
   "GET /v1/predictions/:prediction_id/stream",
   "GET /health",
+  // The status is for operators, unless STATUS is "public". Its public page is answered before sessions are read.
+  "GET /v1/status",
   // Assets that pages of an earlier deployment ask for.
   "GET /assets/:file",
 ]);

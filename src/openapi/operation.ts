@@ -3,6 +3,7 @@ import type { Handler } from "hono";
 import { isObject } from "../lib/json.ts";
 import { allowAnonymous, allowSignedUrl, requireOperator } from "../middleware/authentication.ts";
 import { conditionalGet } from "../middleware/conditional.ts";
+import { requireStatusReader } from "../middleware/status-access.ts";
 import { headerRefs, notModified, sharedAnswers } from "./answers.ts";
 import { conventionAnswers, conventionOfPath, PREFIX } from "./convention-answers.ts";
 import { describeParameter, findSignature, ifNoneMatchHeader, rangeHeader } from "./parameters.ts";
@@ -66,7 +67,8 @@ const TOKEN_OR_KEY: Security = [{ accessToken: [] }, { apiKey: [] }];
 
 /** Returns the security of an operation. Undefined: an access token is required, the default. */
 function securityOf(handlers: Handler[]): Security | undefined {
-  if (handlers.includes(requireOperator)) return [{ accessToken: [] }, { operatorToken: [] }];
+  if (handlers.includes(requireOperator) || handlers.includes(requireStatusReader))
+    return [{ accessToken: [] }, { operatorToken: [] }];
   if (handlers.includes(allowAnonymous) || handlers.includes(allowSignedUrl))
     return [{}, { accessToken: [] }];
   return undefined;

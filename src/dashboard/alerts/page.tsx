@@ -46,6 +46,10 @@ export const AlertsPage = ({ alerts, receiver, now }: Props) => {
         </section>
       )}
       <Messages receiver={receiver} />
+      <p class="hint">
+        Others see titles and times on the <a href="/status">status page</a>, if it is{" "}
+        <a href="/docs/monitoring#status-page">public</a>.
+      </p>
       {ended.length > 0 && <History alerts={ended} />}
     </div>
   );

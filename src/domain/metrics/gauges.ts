@@ -7,6 +7,8 @@ export interface PoolGauges {
   pool: string;
   waiting: { class: string; priority: string; count: number; oldest_ms: number }[];
   runners: { state: string; count: number }[];
+  /** The classes that a ready runner serves. */
+  classes: { class: string; has_free_slot: boolean }[];
   slots: { state: "free" | "used"; count: number }[];
   /** The model is `owner/name`. */
   containers: { model: string; state: string; count: number }[];

@@ -6,7 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { z } from "zod";
 import type { Outcomes } from "../../domain/alerts/deployment.ts";
-import { gaugesOf, type PoolGauges } from "../../domain/metrics/gauges.ts";
+import { gaugesOf } from "../../domain/metrics/gauges.ts";
 import {
   boundariesOf,
   type Point,
@@ -27,11 +27,10 @@ import {
 import { type CountedSeries, countersOf } from "../../domain/metrics/series.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { expositionOf } from "../../lib/openmetrics.ts";
-import { logger } from "../../log.ts";
-import { database } from "../../storage/database.ts";
-import { listMadePools } from "../../storage/runners/pools.ts";
+import type { StatusReport } from "../../protocol/status.ts";
 import type { CountedRow, NumberedBatch } from "../stubs/metrics.ts";
-import { poolOf } from "../stubs/pool.ts";
+import { readPools } from "./pools.ts";
+import { readStatus } from "./status.ts";
 
 const CREATE = `
 CREATE TABLE IF NOT EXISTS series (
@@ -48,11 +47,8 @@ CREATE TABLE IF NOT EXISTS samples (
 const MAX_MODELS = 200;
 const MAX_OF_FAMILY = { predictions: 1_000, times: 90, pool: 100, requests: 500, deliveries: 1 };
 
-/** Gauges are at most this old. */
+/** Gauges and the status are at most this old. */
 const FRESH_MS = 10_000;
-/** A pool that takes longer has no gauges in this exposition. */
-const POOL_MS = 2_000;
-const MAX_POOLS = 50;
 
 const DAY_MS = 86_400_000;
 /** A writer sends a batch again within minutes. */
@@ -63,7 +59,8 @@ const SERIES_MS = 90 * DAY_MS;
 export class MetricsObject extends DurableObject<Bindings> {
   readonly #series = new Map<string, CountedSeries>();
   readonly #models = new Set<string>();
-  #text: { at: number; text: Promise<string> } | undefined;
+  readonly #text = recent(() => this.#exposition());
+  readonly #status = recent((last?: StatusReport) => readStatus(this.env, last));
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
@@ -102,10 +99,12 @@ export class MetricsObject extends DurableObject<Bindings> {
 
   /** Returns the text of `GET /metrics`, at most 10 s old. */
   exposition(): Promise<string> {
-    const now = Date.now();
-    if (!this.#text || now - this.#text.at >= FRESH_MS)
-      this.#text = { at: now, text: this.#exposition() };
-    return this.#text.text;
+    return this.#text();
+  }
+
+  /** Returns the status of the deployment, at most 10 s old. */
+  status(): Promise<StatusReport> {
+    return this.#status();
   }
 
   /**
@@ -269,29 +268,31 @@ export class MetricsObject extends DurableObject<Bindings> {
   }
 
   async #exposition(): Promise<string> {
-    const pools = await this.#pools();
     return expositionOf([
       ...countersOf([...this.#series.values()], settings(this.env).currency),
-      ...gaugesOf(pools),
+      ...gaugesOf(await readPools(this.env)),
     ]);
   }
+}
 
-  async #pools(): Promise<PoolGauges[]> {
-    // Counters need no D1: without it, an exposition only has no gauges.
-    const names = await listMadePools(database(this.env.DB), MAX_POOLS).catch((error) => {
-      logger.warn("Pools not listed for metrics", { error });
-      return [];
-    });
-    const asked = names.map(async (name) => {
-      try {
-        return [{ ...(await poolOf(this.env, name, { ms: POOL_MS }).gauges()), pool: name }];
-      } catch (error) {
-        logger.warn("Pool has no metrics", { pool: name, error });
-        return [];
-      }
-    });
-    return (await Promise.all(asked)).flat();
-  }
+/** Returns a function that reads a value at most every 10 s, however many wait for it. */
+function recent<Value>(read: (last?: Value) => Promise<Value>): () => Promise<Value> {
+  let known: { at: number; value: Promise<Value> } | undefined;
+  let last: Value | undefined;
+  return () => {
+    const now = Date.now();
+    if (!known || now - known.at >= FRESH_MS) {
+      const value = read(last);
+      known = { at: now, value };
+      value.then(
+        (one) => {
+          last = one;
+        },
+        () => {},
+      );
+    }
+    return known.value;
+  };
 }
 
 const keyOf = (family: string, labels: CountedRow["labels"]) => family + JSON.stringify(labels);

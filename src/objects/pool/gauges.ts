@@ -40,6 +40,7 @@ export function poolGauges(
       state,
       count: runners.filter((one) => stateOf(one, isSuspended(one), now) === state).length,
     })),
+    classes: classesOf(runners.filter((one) => stateOf(one, isSuspended(one), now) === "ready")),
     slots: [
       { state: "used", count: used },
       { state: "free", count: Math.max(0, slots - used) },
@@ -74,6 +75,12 @@ function gpusOf(runners: PoolRunner[]): PoolGauges["gpus"] {
   }
   return [...gpus.values()];
 }
+
+const classesOf = (ready: PoolRunner[]): PoolGauges["classes"] =>
+  [...new Set(ready.flatMap(({ hardware }) => hardware))].map((name) => ({
+    class: name,
+    has_free_slot: ready.some((one) => one.serves(name) && one.usedSlots < one.slots),
+  }));
 
 const STATES = ["ready", "draining", "set_aside", "silent"] as const;
 

@@ -125,6 +125,11 @@ export class PoolRunner {
     return hardware === undefined || this.#known?.hardware.includes(hardware) === true;
   }
 
+  /** The classes that it serves. */
+  get hardware(): readonly string[] {
+    return this.#known?.hardware ?? [];
+  }
+
   get name(): string | undefined {
     return this.#known?.name;
   }
@@ -305,7 +310,7 @@ export class PoolRunner {
     const handouts = this.#jobs.filter((number) => !isDeclined.has(number));
     return {
       id: this.id,
-      classes: this.#known?.hardware ?? [],
+      classes: this.hardware,
       slots: this.slots,
       jobs_max: handouts.length + this.#unseen + allowance,
       containers_max: max_containers,

@@ -30,7 +30,7 @@ export interface NumberedBatch {
 
 export const metricsObject = (env: Bindings) =>
   bounded(() => inJurisdiction(env, env.METRICS).getByName("metrics"), {
-    repeatable: ["addBatch", "exposition", "history", "outcomes"],
+    repeatable: ["addBatch", "exposition", "history", "outcomes", "status"],
   });
 
 /** Counts are sent this long after the first of them. */

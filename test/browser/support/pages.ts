@@ -89,6 +89,7 @@ export const PAGES: Record<string, PageVisit[]> = {
   ],
   "/fleet/tokens": [page(operators, "/fleet/tokens")],
   "/alerts": [page(operators, "/alerts")],
+  "/status": [page(operators, "/status")],
   "/fleet/hardware": [page(operators, "/fleet/hardware")],
   "/fleet/metrics": [page(operators, "/fleet/metrics")],
   "/fleet/hardware/:identifier": [page(operators, "/fleet/hardware/cpu")],

@@ -19,6 +19,7 @@ import { findSessionPrincipal } from "../../../src/storage/accounts/sign-in.ts";
 import * as tokens from "../../../src/storage/accounts/tokens.ts";
 import { isModelSeen } from "../../../src/storage/accounts/visible-models.ts";
 import * as alerts from "../../../src/storage/alerts/alerts.ts";
+import { listIncidents } from "../../../src/storage/alerts/incidents.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
@@ -112,6 +113,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "list recent alerts": () => alerts.listRecent(db, 1e12),
   "begin, end and drop alerts": () => alerts.saveChanges(db, changes, () => "new", 1e12),
   "list alerts for operators": () => alerts.listShown(db, 1e12, { ended: 100 }),
+  "list incidents for everybody": () => listIncidents(db, 1e12),
   "find an alert": async () => alerts.findAlert(db, "a1"),
   "silence an alert": () => alerts.setSilence(db, "a1", alert, anEntry()),
   "claim alerts": () => alerts.claimRows(db, changes.ended, 2),

@@ -79,7 +79,7 @@ test("the first GPUs of all runners come before the others of one that reports v
     reading: { utilization: 1 },
   }));
   const one = { runner: "one", gpu: "GPU-1", reading: { utilization: 0 } };
-  const empty = { waiting: [], runners: [], slots: [], containers: [] };
+  const empty = { waiting: [], runners: [], classes: [], slots: [], containers: [] };
   const families = gaugesOf([
     { ...empty, pool: "a", gpus: many },
     { ...empty, pool: "b", gpus: [one] },

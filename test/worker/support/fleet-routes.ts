@@ -37,6 +37,7 @@ export const FLEET_ROUTES: Record<string, DashboardRoute> = {
     parameters: () => newRunnerToken("cpu").then(() => newestId("runner_tokens")),
   },
   "GET /alerts": operators,
+  "GET /status": operators,
   "POST /alerts/:id/silence": {
     ...operators,
     parameters: async () => ({ id: await newAlert() }),

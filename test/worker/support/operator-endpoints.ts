@@ -50,6 +50,8 @@ export const OPERATOR_ENDPOINTS: Record<
   "DELETE /v1/operator/runners/:runner_id": {},
   "GET /v1/operator/queues": {},
   "GET /v1/operator/alerts": {},
+  // With STATUS = "public": test/worker/alerts/status.test.ts.
+  "GET /v1/status": {},
   "POST /v1/operator/alerts/:alert_id/silence": { body: () => ({ hours: 1 }) },
   "GET /v1/operator/usage": {},
   "GET /v1/operator/audit_events": {},
