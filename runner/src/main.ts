@@ -95,6 +95,8 @@ async function run(settings: Settings): Promise<number> {
     log,
     timing: { cancelGraceMs: settings.cancel_seconds * 1_000 },
   });
+  // The pool learns of a reading at once, so that the gauges of the deployment are as old as it.
+  meter.onReading = () => executor.onChange();
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
     machine: await readMachine(found),

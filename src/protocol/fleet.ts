@@ -69,6 +69,21 @@ export const runnerState = z
         "Number of GPUs that are missing from the driver's list or reported as failed. Null if unknown",
       example: 0,
     }),
+    gpu_celsius: z.number().nullable().meta({
+      description: "Temperature of its hottest GPU. Null if unknown",
+      example: 61,
+    }),
+    disk: orNull(
+      z
+        .object({
+          free_bytes: z.number().meta({ example: 412_000_000_000 }),
+          total_bytes: z.number().meta({ example: 960_000_000_000 }),
+        })
+        .meta({ id: "RunnerDisk" }),
+    ).meta({
+      description:
+        "The disk with the least free space of those that have Docker's images and the runner's own directories. Null if unknown",
+    }),
     machine: orNull(machine),
     load: orNull(load).meta({ description: "Load in its last report" }),
     slots: z.int(),

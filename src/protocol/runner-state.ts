@@ -46,6 +46,20 @@ export const gpuReading = z.object({
 });
 export type GpuReading = z.infer<typeof gpuReading>;
 
+/** The use of a disk, in bytes. Network disks tell sizes that are no safe integers. */
+export const diskUse = z.object({
+  free: z.number().nonnegative(),
+  total: z.number().positive(),
+});
+export type DiskUse = z.infer<typeof diskUse>;
+
+/**
+ * Disks of the machine, as far as they are known. `data`: the fullest one with the runner's own folders.
+ * `images`: the one with Docker's images, which may be the same.
+ */
+const disks = z.object({ data: diskUse.optional(), images: diskUse.optional() });
+export type Disks = z.infer<typeof disks>;
+
 const device = gpuReading.extend({
   /** The driver's: `GPU-…`, or `MIG-…`, also with slashes. */
   id: z.string().regex(/^[\w/.:-]{1,100}$/),
@@ -109,6 +123,7 @@ export const runnerSnapshot = z.object({
   /** The number of containers that the runner may have. */
   max_containers: z.int().min(1).max(MAX_CONTAINERS),
   devices: z.array(device).max(MAX_DEVICES),
+  disks,
   containers: z
     .array(containerState)
     .max(MAX_REPORTED)

@@ -9,6 +9,7 @@ export const runnerSnapshot = (changes: Partial<RunnerSnapshot> = {}): RunnerSna
   jobs: [],
   max_containers: MAX_CONTAINERS,
   devices: [],
+  disks: {},
   containers: [],
   measured: [],
   declined: [],

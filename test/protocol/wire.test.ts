@@ -161,6 +161,7 @@ describe("a claim", () => {
       slots: 2,
       jobs: [1_795_700_000_000],
       devices: [gpu, { ...gpu, id: "GPU-1", holder: null, lost: true }],
+      disks: { data: { free: 2 ** 60, total: 2 ** 63 }, images: { free: 0, total: 1 } },
       containers: [
         readyContainer({ gpus: 1, users: 1, idle_ms: null, runs_ms: [40], memory_bytes: 0 }),
         readyContainer({ memory_bytes: 2 ** 50 }),
@@ -187,6 +188,7 @@ describe("a claim", () => {
       telling({ containers: [{ ...readyContainer(), memory_bytes }] }),
     ]),
     ["max_concurrency for too many", telling({ max_containers: 257 })],
+    ["a disk without a size", telling({ disks: { data: { free: 0, total: 0 } } })],
     ["too many jobs", telling({ jobs: many(1_001, 1) })],
     ["too many measures", telling({ measured: many(201, { key: "c" }) })],
     ["too many receipts", telling({ receipts: many(1_001, "x") })],

@@ -1,6 +1,7 @@
 /** Creates the executor: engine, callback server, interfaces, files and container pool. */
 import { join } from "node:path";
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
+import { type Disks, diskUse } from "../../../src/protocol/runner-state.ts";
 import type { RunReporter } from "../../../src/run/run-reporter.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { DeviceSource } from "../devices/device.ts";
@@ -21,6 +22,7 @@ import { OpenAiInterface } from "../interfaces/openai/openai.ts";
 import type { Executor, JobOrder, Reservation, RunnableJob, RunSignals } from "../jobs/executor.ts";
 import { CallbackServer } from "../lib/callback-server.ts";
 import type { Log } from "../lib/log.ts";
+import { repeat } from "../lib/repeat.ts";
 import { type WeightOptions, Weights } from "../weights/weights.ts";
 import { type LeftContainers, takeLeft, writeLeft } from "./adoption.ts";
 import type { Container } from "./container.ts";
@@ -32,6 +34,7 @@ import { Measures } from "./usage.ts";
 
 /** How often the images on this machine are listed, besides after the first run of an image. */
 const IMAGES_INTERVAL_MS = 60_000;
+const DISKS_INTERVAL_MS = 10_000;
 
 export interface ExecutorOptions {
   /** The runner's name, which labels its containers so that a later process finds them. */
@@ -85,6 +88,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
   });
   let images: string[] = [];
   let refreshTimer: NodeJS.Timeout | undefined;
+  let disks: Disks = {};
+  let endDisks = () => {};
 
   const refreshImages = async () => {
     try {
@@ -92,6 +97,16 @@ export function createExecutor(options: ExecutorOptions): Executor {
     } catch (error) {
       log.warn("could not list the images on this machine", { error: String(error) });
     }
+  };
+
+  const readDisks = async () => {
+    const [data, images] = await Promise.all([
+      diskUsage([options.files.cache, weights.folder]).catch(() => undefined),
+      engine.imageDisk?.().catch(() => undefined),
+    ]);
+    // The pool would refuse the whole report because of a file system without a size.
+    const told = (use: typeof data) => diskUse.safeParse(use).data;
+    disks = { data: told(data), images: told(images) };
   };
 
   const partsOf = ({ interface: kind }: Pick<JobOrder, "interface">) => ({
@@ -156,7 +171,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
       if (engine.noMounts === undefined) await weights.start(folders);
       for (const one of adopted) pool.adopt(one, partsOf(one));
       if (left) log.info("adopted idle containers", { count: adopted.length });
-      await refreshImages();
+      await Promise.all([refreshImages(), readDisks()]);
+      endDisks = repeat(DISKS_INTERVAL_MS, readDisks);
       refreshTimer = setInterval(() => void refreshImages(), IMAGES_INTERVAL_MS).unref();
       memory.start();
     },
@@ -168,20 +184,18 @@ export function createExecutor(options: ExecutorOptions): Executor {
         ...one,
         ...options.meter?.readings.get(one.id),
       })),
+      disks,
       max_containers: containers,
     }),
     serving: () => pool.serving(),
     async storage() {
-      const [data, images, kept] = await Promise.all([
-        diskUsage([options.files.cache, weights.folder]).catch(() => undefined),
-        engine.imageStorage?.().catch(() => undefined),
+      const [images, kept] = await Promise.all([
+        engine.imageBytes?.().catch(() => undefined),
         weights.evictables(),
+        readDisks(),
       ]);
       const weightBytes = kept.reduce((sum, { size }) => sum + size, 0);
-      return {
-        disks: { data, images: images?.disk },
-        caches: { images: images?.bytes, weights: weightBytes, inputs: inputs.bytes },
-      };
+      return { disks, caches: { images, weights: weightBytes, inputs: inputs.bytes } };
     },
     measured: () => measures.take(),
     reserve(job, stop) {
@@ -193,6 +207,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     run,
     async close({ leavesIdle = false } = {}) {
       clearInterval(refreshTimer);
+      endDisks();
       memory.stop();
       devices.stop();
       const left = leavesIdle ? await leave() : [];

@@ -13,6 +13,8 @@ const ofMebibytes = (mebibytes: number) => mebibytes * 1024 ** 2;
 export class GpuMeter {
   readonly #query: (fields: string) => Promise<string>;
   #readings: ReadonlyMap<string, GpuReading> = new Map();
+  /** Called after each reading but the first. */
+  onReading = () => {};
 
   constructor(query = queryGpus) {
     this.#query = query;
@@ -21,7 +23,10 @@ export class GpuMeter {
   /** Reads until the process ends. Resolves after the first reading. */
   async start(): Promise<void> {
     await this.read();
-    repeat(INTERVAL_MS, () => this.read());
+    repeat(INTERVAL_MS, async () => {
+      await this.read();
+      this.onReading();
+    });
   }
 
   /** The readings by UUID, in the order of the driver. Instances of a partitioned GPU have none. */
@@ -40,7 +45,8 @@ export const parseReadings = (csv: string): ReadonlyMap<string, GpuReading> =>
   new Map(
     csv.split("\n").flatMap((line) => {
       const [id = "", used, memory, total, temperature, power] = line.split(",").map(numberOrText);
-      if (typeof id !== "string" || id === "") return [];
+      // Errors of a failed GPU are lines, too.
+      if (typeof id !== "string" || !id.startsWith("GPU-")) return [];
       return [
         [
           id,

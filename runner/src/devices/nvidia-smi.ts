@@ -46,28 +46,24 @@ export class NvidiaSmi implements DeviceSource {
     }
   }
 
-  async #run(...flags: string[]): Promise<string> {
-    const limits = { timeout: ANSWER_MS, killSignal: "SIGKILL", maxBuffer: MAX_BYTES } as const;
-    try {
-      return (await run(this.#command, flags, limits)).stdout;
-    } catch (error) {
-      const { killed, stdout } = execFailure.safeParse(error).data ?? {};
-      if (killed !== false || !stdout) throw error;
-      // nvidia-smi exits with an error after a warning or if one GPU failed, and may still list the others.
-      if (stdout.includes("GPU-")) return stdout;
-      throw new Error(stdout.trim().slice(0, 500));
-    }
-  }
+  #run = (...flags: string[]) => output(this.#command, flags, ANSWER_MS);
 }
 
 /** Returns one line per GPU; rejects if the driver is missing or does not respond. */
-export async function queryGpus(fields: string): Promise<string> {
-  const { stdout } = await run(
-    "nvidia-smi",
-    [`--query-gpu=${fields}`, "--format=csv,noheader,nounits"],
-    { timeout: READING_MS, killSignal: "SIGKILL" },
-  );
-  return stdout;
+export const queryGpus = (fields: string, command = "nvidia-smi"): Promise<string> =>
+  output(command, [`--query-gpu=${fields}`, "--format=csv,noheader,nounits"], READING_MS);
+
+async function output(command: string, flags: string[], timeout: number): Promise<string> {
+  const limits = { timeout, killSignal: "SIGKILL", maxBuffer: MAX_BYTES } as const;
+  try {
+    return (await run(command, flags, limits)).stdout;
+  } catch (error) {
+    const { killed, stdout } = execFailure.safeParse(error).data ?? {};
+    if (killed !== false || !stdout) throw error;
+    // nvidia-smi exits with an error after a warning or if one GPU failed, and may still list the others.
+    if (stdout.includes("GPU-")) return stdout;
+    throw new Error(stdout.trim().slice(0, 500));
+  }
 }
 
 const execFailure = z.object({ killed: z.boolean(), stdout: z.string() });
@@ -100,10 +96,11 @@ export function parseDevices(list: string, document: string): Device[] {
   const details = readDetails(document);
   return parseList(list).flatMap(({ index, name, id, instances }) => {
     const gpu = details?.find((one) => textAt(one, "uuid") === id);
+    const failed = readFault(gpu);
     if (instances.length === 0) {
       // A GPU with MIG enabled and no instances can run nothing.
       if (gpu && textAt(gpu, "mig_mode", "current_mig") === "Enabled") return [];
-      return [{ id, index, name, ...readMemory(gpu) }];
+      return [{ id, index, name, ...readMemory(gpu), ...failed }];
     }
     return instances.map((instance) => {
       const parts = gpu ? childrenAt(gpu, "mig_devices", "mig_device") : [];
@@ -113,6 +110,7 @@ export function parseDevices(list: string, document: string): Device[] {
         index: `${index}:${instance.index}`,
         name: `${name} MIG ${instance.profile}`,
         ...readMemory(detail),
+        ...failed,
       };
     });
   });
@@ -148,6 +146,23 @@ function readMemory(gpu: XmlElement | undefined): Pick<Device, "memory_gb" | "fa
   if (mebibytes !== undefined) return { memory_gb: Math.round(Number(mebibytes) / 102.4) / 10 };
   if (total === undefined || NOT_TOLD.test(total)) return { memory_gb: 0 };
   return { memory_gb: 0, fault: total.slice(0, 200) };
+}
+
+/**
+ * Newer drivers say what a GPU needs after an error that ends its use, such as a fatal Xid: `Reset`, `Reboot`,
+ * `Drain P2P` or `Drain and Reset`. NVIDIA says that no new work should begin before. The Xid itself is in the
+ * kernel's log, which most systems show to root only.
+ */
+const RECOVERY = /reset|reboot|drain|recover/i;
+
+/** An older driver does not tell the action: an element of its name comes from the name of a process. */
+function readFault(gpu: XmlElement | undefined): Pick<Device, "fault"> {
+  const elements = gpu?.children.filter((one) => one instanceof XmlElement) ?? [];
+  const processes = elements.findIndex(({ name }) => name === "processes");
+  const told = elements.findIndex(({ name }) => name === "gpu_recovery_action");
+  const action = elements[told]?.text.trim() ?? "";
+  if (told > processes || !RECOVERY.test(action)) return {};
+  return { fault: `the driver wants it recovered: ${action.slice(0, 100)}` };
 }
 
 const childrenOf = (element: XmlElement | null, name: string): XmlElement[] =>

@@ -4,8 +4,8 @@
  */
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { DiskUse } from "../../../src/protocol/runner-state.ts";
 import { gigabytes } from "../files/transfer.ts";
-import type { DiskUsage } from "../jobs/executor.ts";
 import { messageOf } from "../lib/error.ts";
 import type { Log } from "../lib/log.ts";
 import { Mutex } from "../lib/mutex.ts";
@@ -13,7 +13,7 @@ import { type Evictable, type EvictionSource, evictionOrder } from "./evictable.
 
 export interface DiskSpaceOptions {
   /** Rejects if the usage cannot be read. */
-  usage: () => Promise<DiskUsage>;
+  usage: () => Promise<DiskUse>;
   keptFree: number;
   log: Log;
 }
@@ -112,7 +112,7 @@ export class DiskSpace {
 }
 
 /** Returns the usage of the fullest disk that has one of these folders; missing folders are ignored. */
-export async function diskUsage(folders: readonly string[]): Promise<DiskUsage> {
+export async function diskUsage(folders: readonly string[]): Promise<DiskUse> {
   const found = await Promise.allSettled(folders.map((folder) => statfs(folder)));
   const usages = found.flatMap((one) => {
     if (one.status === "rejected") return [];

@@ -9,12 +9,12 @@
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job, JobHardware } from "../../../src/protocol/runner.ts";
+import type { DiskUse } from "../../../src/protocol/runner-state.ts";
 import { Failure } from "../../../src/run/failure.ts";
 import type { Lease } from "../devices/ledger.ts";
 import type { Machine } from "../devices/share.ts";
 import type { ContainerFile } from "../files/output-references.ts";
 import type { Listening } from "../interfaces/listen-watch.ts";
-import type { DiskUsage } from "../jobs/executor.ts";
 
 /** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
@@ -133,8 +133,10 @@ export interface Engine {
   open(listen: (host: string) => Promise<number>, left?: Left): Promise<OpenEngine>;
   /** `repository@digest` of the images on this machine. */
   images(): Promise<string[]>;
-  /** The disk with the images, and the size of those that can be removed, as far as they are known. */
-  imageStorage?(): Promise<{ disk?: DiskUsage; bytes?: number }>;
+  /** The disk with the images. Rejects if it cannot be seen from here. */
+  imageDisk?(): Promise<DiskUse>;
+  /** Bytes of the images that this runner has pulled. */
+  imageBytes?(): Promise<number>;
   /** The reason why the engine cannot mount folders into containers; undefined if it can. */
   readonly noMounts: string | undefined;
   /** @returns the size of the unpacked image in bytes */

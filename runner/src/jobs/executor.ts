@@ -5,7 +5,7 @@
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
-import type { Measured, RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
+import type { Disks, Measured, RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
 import type { RunReporter } from "../../../src/run/run-reporter.ts";
 
 /** A job, whose input may not have been fetched yet. */
@@ -63,18 +63,15 @@ export interface ServingContainer {
 
 /** The use of disks, in bytes, as far as it is known. */
 export interface StorageUse {
-  /** `data`: the fullest disk with the runner's own folders. `images`: the disk with Docker's images. */
-  disks: { data?: DiskUsage | undefined; images?: DiskUsage | undefined };
+  disks: Disks;
   /** Images that this runner has pulled, weights, and input files. */
   caches: { images?: number | undefined; weights?: number; inputs?: number };
 }
 
-export interface DiskUsage {
-  free: number;
-  total: number;
-}
-
-export type ExecutorState = Pick<RunnerSnapshot, "containers" | "devices" | "max_containers">;
+export type ExecutorState = Pick<
+  RunnerSnapshot,
+  "containers" | "devices" | "disks" | "max_containers"
+>;
 
 export interface Executor {
   /**

@@ -5,6 +5,7 @@ import {
   type RunnerPackage,
 } from "../../domain/runners/runner-version.ts";
 import { goneFor, isMissed, isOffline } from "../../domain/runners/silence.ts";
+import { byteText } from "../../lib/text.ts";
 import type { RunnerState } from "../../protocol/fleet.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Fact, Time } from "../ui/parts.tsx";
@@ -166,7 +167,11 @@ export const Update = ({ runner, view }: { runner: RunnerState; view: FleetConte
   </details>
 );
 
-export function Gauges({ runner: { slots, running, load, machine } }: { runner: RunnerState }) {
+export function Gauges({
+  runner: { slots, running, load, machine, disk },
+}: {
+  runner: RunnerState;
+}) {
   return (
     <>
       <Gauge
@@ -204,6 +209,14 @@ export function Gauges({ runner: { slots, running, load, machine } }: { runner: 
             );
           })}
         </>
+      )}
+      {disk && (
+        <Gauge
+          name="Disk"
+          value={disk.total_bytes - disk.free_bytes}
+          max={disk.total_bytes}
+          text={`${byteText(disk.free_bytes)} of ${byteText(disk.total_bytes)} free`}
+        />
       )}
     </>
   );

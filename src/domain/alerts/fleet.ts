@@ -1,8 +1,8 @@
 /** The states of a whole fleet that need an operator, worst first. */
-import { aboutText, count } from "../../lib/text.ts";
+import { aboutText, byteText, count } from "../../lib/text.ts";
 import type { QueueState, RunnerState } from "../../protocol/fleet.ts";
 import { goneFor, isMissed, wantedHardware } from "../runners/silence.ts";
-import type { Alert, AlertLevel, RuleId } from "./rules.ts";
+import { type Alert, type AlertLevel, type RuleId, ruleOf } from "./rules.ts";
 
 export interface FleetAlert {
   /** Undefined: a note of the Fleet page, of which no messages are sent. */
@@ -28,6 +28,11 @@ const NEWS_MS = 86_400_000;
 const DRAIN_MS = 3_600_000;
 /** The wait from which a queue is reported: a large image may be pulled in a shorter one. */
 const LONG_WAIT_MS = 600_000;
+/** GPUs slow themselves down near this temperature in °C. */
+const HOT_CELSIUS = 90;
+/** The space that a disk should have: a share of a small disk, and so many bytes of others. */
+const MIN_FREE_SHARE = 0.05;
+const MIN_FREE_BYTES = 10e9;
 const NAMED = 5;
 
 interface Limits {
@@ -106,11 +111,14 @@ const MANY_FAILED = 3;
 
 function ofRunner(runner: RunnerState, fleet: Fleet, now: number, newsMs: number): FleetAlert[] {
   const { id, name, state, lost_gpus, running, machine, draining_since } = runner;
-  const { set_aside_until, set_aside_reason, failed_starts } = runner;
+  const { set_aside_until, set_aside_reason, failed_starts, gpu_celsius, disk } = runner;
   const about = { about: { runner: id }, name };
   const alerts: FleetAlert[] = [];
-  const add = (rule: RuleId, level: AlertLevel, text: string) =>
-    alerts.push({ rule, level, ...about, text });
+  const add = (rule: RuleId, level: AlertLevel, text: string) => {
+    const { page } = ruleOf(rule);
+    const help = page.startsWith("/docs/") && { help: { address: page, name: "What to do" } };
+    alerts.push({ rule, level, ...about, text, ...help });
+  };
   const gone = goneFor(runner, now) ?? newsMs;
   const isWanted = !runner.draining || running.length > 0;
   if (isWanted && gone < newsMs && isMissed(runner, wantedHardware(fleet.queues), now)) {
@@ -122,14 +130,21 @@ function ofRunner(runner: RunnerState, fleet: Fleet, now: number, newsMs: number
   }
   if (lost_gpus) {
     const of = machine ? ` of ${machine.gpus.length}` : "";
-    const lost = `Lost ${lost_gpus}${of} ${lost_gpus === 1 && !machine ? "GPU" : "GPUs"}.`;
     add(
       "gpu_lost",
       "bad",
-      `${lost} Check nvidia-smi and dmesg on the machine, then restart the runner.`,
+      `Lost ${lost_gpus}${of} ${lost_gpus === 1 && !machine ? "GPU" : "GPUs"}.`,
     );
   }
   if (state === "offline") return alerts;
+  if (gpu_celsius !== null && gpu_celsius > HOT_CELSIUS)
+    add("gpu_hot", "warning", `Its hottest GPU is at ${Math.round(gpu_celsius)} °C.`);
+  if (disk && disk.free_bytes < Math.min(MIN_FREE_BYTES, MIN_FREE_SHARE * disk.total_bytes))
+    add(
+      "disk_full",
+      "warning",
+      `Its disk has ${byteText(disk.free_bytes)} of ${byteText(disk.total_bytes)} free.`,
+    );
   const drainedFor = draining_since === null ? 0 : now - Date.parse(draining_since);
   if (drainedFor >= DRAIN_MS && running.length > 0)
     add(

@@ -26,8 +26,18 @@ export const RULES = {
   },
   gpu_lost: {
     title: "GPU lost",
-    todo: "Check nvidia-smi and dmesg on the machine, then restart the runner.",
-    page: "/docs/runners",
+    todo: "Look for the cause with nvidia-smi -q and dmesg | grep Xid on the machine, then reset the GPU or restart the machine.",
+    page: "/docs/runners#when-gpus-fail",
+  },
+  gpu_hot: {
+    title: "GPU too hot",
+    todo: "Check the fans and the air of the machine, and drain the runner until the GPU is cooler.",
+    page: "/fleet",
+  },
+  disk_full: {
+    title: "Disk of a runner nearly full",
+    todo: "Free space on the machine: the runner removes only images and weights that it has fetched itself. Otherwise containers fail to start.",
+    page: "/docs/runners#disk-space",
   },
   runner_failing: {
     title: "Containers fail to start",

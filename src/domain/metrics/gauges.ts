@@ -1,6 +1,6 @@
 /** The present state of pools, as families of metrics. */
 import type { Family, Sample } from "../../lib/openmetrics.ts";
-import type { GpuReading } from "../../protocol/runner-state.ts";
+import type { DiskUse, GpuReading } from "../../protocol/runner-state.ts";
 
 /** The line and the runners of a pool, in numbers. */
 export interface PoolGauges {
@@ -14,13 +14,16 @@ export interface PoolGauges {
   containers: { model: string; state: string; count: number }[];
   /** GPUs of connected runners, the first of each before all others. */
   gpus: { runner: string; gpu: string; reading: GpuReading }[];
+  /** Disks of connected runners. */
+  disks: { runner: string; disk: string; use: DiskUse }[];
 }
 
 /** A pool has at most so many models with containers in an exposition. */
 export const MAX_CONTAINER_SERIES = 300;
 
-/** The most GPUs in an exposition, of all pools. */
+/** The most GPUs in an exposition, of all pools, and the most disks. */
 export const MAX_GPUS = 500;
+export const MAX_DISKS = 500;
 
 export function gaugesOf(pools: PoolGauges[]): Family[] {
   const gpus = pools
@@ -34,6 +37,19 @@ export function gaugesOf(pools: PoolGauges[]): Family[] {
     samples: gpus.flatMap(({ pool, runner, gpu, reading: { [value]: told } }) =>
       told === undefined ? [] : [{ labels: { pool, runner, gpu }, value: told }],
     ),
+  });
+  const disks = pools
+    .flatMap(({ pool, disks }) => disks.map((one, place) => ({ ...one, pool, place })))
+    .toSorted((a, b) => a.place - b.place)
+    .slice(0, MAX_DISKS);
+  const ofDisks = (value: keyof DiskUse, help: string): Family => ({
+    name: `auspex_runner_disk_${value}_bytes`,
+    type: "gauge",
+    help,
+    samples: disks.map(({ pool, runner, disk, use }) => ({
+      labels: { pool, runner, disk },
+      value: use[value],
+    })),
   });
   const gauge = (name: string, help: string, of: (one: PoolGauges) => Sample[]): Family => ({
     name: `auspex_${name}`,
@@ -73,5 +89,7 @@ export function gaugesOf(pools: PoolGauges[]): Family[] {
     ofGpus("memory_total_bytes", "Memory of the GPU.", "memory_total_bytes"),
     ofGpus("temperature_celsius", "Temperature of the GPU.", "temperature_celsius"),
     ofGpus("power_watts", "Power that the GPU draws.", "power_watts"),
+    ofDisks("total", "Size of the disk."),
+    ofDisks("free", "Free space of the disk."),
   ];
 }

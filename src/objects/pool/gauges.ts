@@ -1,5 +1,10 @@
 /** The pool's line and runners in numbers, for the metrics of the deployment. */
-import { MAX_CONTAINER_SERIES, MAX_GPUS, type PoolGauges } from "../../domain/metrics/gauges.ts";
+import {
+  MAX_CONTAINER_SERIES,
+  MAX_DISKS,
+  MAX_GPUS,
+  type PoolGauges,
+} from "../../domain/metrics/gauges.ts";
 import type { Bindings } from "../../env.ts";
 import { gpuReading } from "../../protocol/runner-state.ts";
 import { Counts } from "../stubs/metrics.ts";
@@ -52,13 +57,13 @@ export function poolGauges(
         return { model, state, count };
       }),
     gpus: gpusOf(usable),
+    disks: disksOf(usable),
   };
 }
 
 /**
  * Returns the GPUs with readings: the first of each runner, then the second, so that a runner that reports many
- * takes no other's place. Runners of different tokens may have the same name, and a runner may name the GPUs of
- * another: each series is there once.
+ * takes no other's place.
  */
 function gpusOf(runners: PoolRunner[]): PoolGauges["gpus"] {
   const found = runners.flatMap(({ name: runner = "", snapshot }) =>
@@ -68,12 +73,32 @@ function gpusOf(runners: PoolRunner[]): PoolGauges["gpus"] {
       return Object.keys(reading).length === 0 ? [] : [{ place, runner, gpu, reading }];
     }),
   );
-  const gpus = new Map<string, PoolGauges["gpus"][number]>();
-  for (const { place: _, ...one } of found.toSorted((a, b) => a.place - b.place)) {
-    const series = JSON.stringify([one.runner, one.gpu]);
-    if (gpus.size < MAX_GPUS && !gpus.has(series)) gpus.set(series, one);
+  const gpus = found.toSorted((a, b) => a.place - b.place).map(({ place: _, ...one }) => one);
+  return firstOfEach(gpus, ({ runner, gpu }) => [runner, gpu]).slice(0, MAX_GPUS);
+}
+
+const disksOf = (runners: PoolRunner[]): PoolGauges["disks"] =>
+  firstOfEach(
+    runners.flatMap(({ name: runner = "", snapshot: { disks } }) =>
+      (["data", "images"] as const).flatMap((disk) => {
+        const { [disk]: use } = disks;
+        return use ? [{ runner, disk, use }] : [];
+      }),
+    ),
+    ({ runner, disk }) => [runner, disk],
+  ).slice(0, MAX_DISKS);
+
+/**
+ * Returns the first item with each labels: runners of different tokens may have the same name, and a runner may
+ * name the GPUs of another.
+ */
+function firstOfEach<Item>(items: Item[], labelsOf: (item: Item) => string[]): Item[] {
+  const first = new Map<string, Item>();
+  for (const item of items) {
+    const labels = JSON.stringify(labelsOf(item));
+    if (!first.has(labels)) first.set(labels, item);
   }
-  return [...gpus.values()];
+  return [...first.values()];
 }
 
 const classesOf = (ready: PoolRunner[]): PoolGauges["classes"] =>

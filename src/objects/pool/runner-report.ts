@@ -1,4 +1,5 @@
 /** Runners as operators see them. */
+import type { DiskUse } from "../../protocol/runner-state.ts";
 import type { ReportedRunner, RunnerCondition } from "../stubs/pool.ts";
 import type { ContainerNames } from "./containers.ts";
 import type { PoolRunner } from "./pool-runner.ts";
@@ -25,13 +26,22 @@ export function reportedRunner(runner: PoolRunner, names: ContainerNames): Repor
   };
 }
 
-export const conditionOf = (
+export function conditionOf(
   runner: PoolRunner,
   now: number,
-): Omit<RunnerCondition, "failed_starts"> => ({
-  reported_at: runner.lastSeenAt,
-  connected:
-    runner.isExpected ||
-    (runner.isFull && !runner.isMissing && now - runner.lastSeenAt < REPORT_MS),
-  lost_gpus: runner.snapshot.devices.filter(({ lost }) => lost).length,
-});
+): Omit<RunnerCondition, "failed_starts"> {
+  const { devices, disks } = runner.snapshot;
+  const temperatures = devices.flatMap(({ temperature_celsius: told }) => told ?? []);
+  return {
+    reported_at: runner.lastSeenAt,
+    connected:
+      runner.isExpected ||
+      (runner.isFull && !runner.isMissing && now - runner.lastSeenAt < REPORT_MS),
+    lost_gpus: devices.filter(({ lost }) => lost).length,
+    hottest_gpu: temperatures.length > 0 ? Math.max(...temperatures) : null,
+    fullest_disk: fullest(Object.values(disks)),
+  };
+}
+
+const fullest = (disks: (DiskUse | undefined)[]): DiskUse | null =>
+  disks.reduce<DiskUse | null>((a, b) => (b && (!a || b.free < a.free) ? b : a), null);

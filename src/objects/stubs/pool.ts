@@ -8,7 +8,7 @@ import { logger } from "../../log.ts";
 import type { LocationHint } from "../../protocol/hardware.ts";
 import type { ClaimRequest, Job, StateRequest } from "../../protocol/runner.ts";
 import type { RunnerLogLine } from "../../protocol/runner-log.ts";
-import type { ContainerState, RunnerSnapshot } from "../../protocol/runner-state.ts";
+import type { ContainerState, DiskUse, RunnerSnapshot } from "../../protocol/runner-state.ts";
 import { database } from "../../storage/database.ts";
 import { markPoolMade } from "../../storage/runners/pools.ts";
 import { ANSWER_MS, bounded, repeated } from "./bounded.ts";
@@ -170,6 +170,10 @@ export interface RunnerCondition {
   /** Whether the runner polls, or is about to, or is full and has reported. */
   connected: boolean;
   lost_gpus: number;
+  /** Degrees Celsius; null if no GPU tells its temperature. */
+  hottest_gpu: number | null;
+  /** Null if the runner can see none. */
+  fullest_disk: DiskUse | null;
   failed_starts: FailedInARow | null;
 }
 

@@ -100,6 +100,8 @@ function toState(
   const {
     connected = null,
     lost_gpus = null,
+    hottest_gpu: gpu_celsius = null,
+    fullest_disk: fullest = null,
     reported_at = 0,
     failed_starts: failed,
   } = condition ?? {};
@@ -121,6 +123,8 @@ function toState(
     last_seen_at: new Date(seenAt).toISOString(),
     connected,
     lost_gpus,
+    gpu_celsius,
+    disk: fullest && { free_bytes: fullest.free, total_bytes: fullest.total },
     failed_starts: failed ? { ...failed, at: new Date(failed.at).toISOString() } : null,
   };
 }
@@ -135,6 +139,8 @@ const UNKNOWN_STATE = {
   last_seen_at: null,
   connected: null,
   lost_gpus: null,
+  gpu_celsius: null,
+  disk: null,
   failed_starts: null,
   machine: null,
   load: null,

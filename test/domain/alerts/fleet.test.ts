@@ -26,6 +26,8 @@ const runner = (changes: Partial<RunnerState> = {}): RunnerState => ({
   last_seen_at: ago(40),
   connected: true,
   lost_gpus: 0,
+  gpu_celsius: 61,
+  disk: { free_bytes: 400e9, total_bytes: 960e9 },
   machine: { cpus: 8, memory_gb: 64, gpus: [0, 1].map(() => ({ name: "L40S", memory_gb: 45 })) },
   load: null,
   slots: 1,
@@ -108,9 +110,30 @@ test("a class without runners causes no alert when not all runners were looked a
 
 test("lost GPUs and runners that are set aside cause alerts", () => {
   expect(of({ lost_gpus: 1, set_aside_until: ago(-60) })).toMatchObject([
-    { level: "bad", text: expect.stringMatching(/^Lost 1 of 2 GPUs\. Check/) },
+    { level: "bad", text: "Lost 1 of 2 GPUs.", help: { address: "/docs/runners#when-gpus-fail" } },
     { level: "warning", text: expect.stringMatching(/^Paused/) },
   ]);
+});
+
+test("a GPU above 90 °C causes a warning, while the runner is there to tell", () => {
+  const rule = "gpu_hot";
+  const text = "Its hottest GPU is at 91 °C.";
+  expect(of({ gpu_celsius: 91.2 })).toMatchObject([{ rule, level: "warning", text }]);
+  expect(of({ gpu_celsius: 90 })).toEqual([]);
+  expect(of({ gpu_celsius: null })).toEqual([]);
+  expect(of({ gpu_celsius: 91, state: "offline", connected: true })).toEqual([]);
+});
+
+test("a disk with less than 5 % or 10 GB free, whichever is less, causes a warning", () => {
+  const full = (free_bytes: number, total_bytes: number) =>
+    of({ disk: { free_bytes, total_bytes } });
+  expect(full(4.9e9, 100e9)).toMatchObject([
+    { rule: "disk_full", level: "warning", text: "Its disk has 4.9 GB of 100 GB free." },
+  ]);
+  expect(full(5e9, 100e9)).toEqual([]);
+  expect(full(9.9e9, 4e12)).toMatchObject([{ rule: "disk_full" }]);
+  expect(full(10e9, 4e12)).toEqual([]);
+  expect(full(0, 1)).toMatchObject([{ rule: "disk_full" }]);
 });
 
 test("a runner whose machine fails to start containers causes an alert, set aside or not", () => {

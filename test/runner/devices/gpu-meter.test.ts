@@ -1,5 +1,5 @@
 /** The readings of GPUs, from the lines of nvidia-smi. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { GpuMeter } from "../../../runner/src/devices/gpu-meter.ts";
 
 const GPU = "GPU-00000001-1111-2222-3333-444444444444";
@@ -33,6 +33,21 @@ test("values that the driver does not tell, or that cannot be true, are left out
     [OTHER]: { memory_used_bytes: 0, memory_total_bytes: 46_068 * 1024 ** 2 },
   });
   expect(Object.keys((await readingsOf(...lines))[OTHER] ?? {})).toHaveLength(2);
+  expect(Object.keys(await readingsOf("Unable to determine the device handle, 1"))).toEqual([]);
+});
+
+test("a reading is announced every 10 seconds", async () => {
+  vi.useFakeTimers();
+  try {
+    const meter = new GpuMeter(async () => `${GPU}, 1, 1, 1, 1, 1\n`);
+    meter.onReading = vi.fn();
+    await meter.start();
+    expect(meter.onReading).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(meter.onReading).toHaveBeenCalledTimes(2);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("there are no readings while the driver does not respond", async () => {

@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { PretendGpus, SomeDevices } from "../../../runner/src/devices/device.ts";
-import { gpuDevice, NvidiaSmi, parseDevices } from "../../../runner/src/devices/nvidia-smi.ts";
+import {
+  gpuDevice,
+  NvidiaSmi,
+  parseDevices,
+  queryGpus,
+} from "../../../runner/src/devices/nvidia-smi.ts";
 
 interface SampleGpu {
   index: number;
@@ -13,6 +18,8 @@ interface SampleGpu {
   /** The memory as nvidia-smi prints it: `46068 MiB`. */
   total: string;
   mig?: "Enabled" | "Disabled" | "N/A";
+  /** The action that the driver wants, which older drivers do not tell. */
+  recovery?: string;
   instances?: { profile: string; uuid: string; total: string }[];
   /** The name of a process on the GPU. */
   process?: string;
@@ -54,7 +61,15 @@ ${gpus.map(gpuElement).join("\n")}
 </nvidia_smi_log>
 `;
 
-const gpuElement = ({ name, uuid, total, mig = "N/A", instances, process }: SampleGpu): string => `\
+const gpuElement = ({
+  name,
+  uuid,
+  total,
+  mig = "N/A",
+  recovery,
+  instances,
+  process,
+}: SampleGpu): string => `\
 \t<gpu id="00000000:15:00.0">
 \t\t<product_name>${name}</product_name>
 \t\t<mig_mode>
@@ -65,6 +80,7 @@ const gpuElement = ({ name, uuid, total, mig = "N/A", instances, process }: Samp
 ${instances ? instances.map(instanceElement).join("\n") : "\t\t\tNone"}
 \t\t</mig_devices>
 \t\t<uuid>${uuid}</uuid>
+${recovery === undefined ? "" : `\t\t<gpu_recovery_action>${recovery}</gpu_recovery_action>`}
 \t\t<fb_memory_usage>
 \t\t\t<total>${total}</total>
 \t\t\t<reserved>600 MiB</reserved>
@@ -150,8 +166,26 @@ describe("the devices of a machine", () => {
     expect(failed).toMatchObject({ id: uuidOf(1), fault: "Unknown Error" });
   });
 
-  const ends = "</process_name></process_info></processes></gpu>";
-  const begins = "<gpu><processes><process_info><process_name>";
+  test.each(["Reset", "Reboot", "Drain P2P", "Drain and Reset"])(
+    "devices have a fault when the driver wants a GPU recovered: %s",
+    (recovery) => {
+      const instances = [{ profile: "1g.10gb", uuid: "MIG-1", total: "9728 MiB" }];
+      const devices = parse([
+        l40s(0, { recovery: "None" }),
+        l40s(1, { recovery }),
+        l40s(2, { recovery, mig: "Enabled", instances }),
+        l40s(3, { recovery: "N/A" }),
+      ]);
+      const fault = `the driver wants it recovered: ${recovery}`;
+      expect(devices.map((one) => one.fault)).toEqual([undefined, fault, fault, undefined]);
+    },
+  );
+
+  const endsProcess = "</process_name></process_info></processes>";
+  const beginsProcess = "<processes><process_info><process_name>";
+  const ends = `${endsProcess}</gpu>`;
+  const begins = `<gpu>${beginsProcess}`;
+  const action = "<gpu_recovery_action>Reset</gpu_recovery_action>";
   const fake = (uuid: string, total: string) =>
     `<gpu><uuid>${uuid}</uuid><mig_mode><current_mig>Enabled</current_mig></mig_mode>` +
     `<fb_memory_usage><total>${total}</total></fb_memory_usage></gpu>`;
@@ -160,6 +194,7 @@ describe("the devices of a machine", () => {
     ["adds a GPU", `${ends}${fake("GPU-invented", "1 MiB")}${begins}`],
     ["says that another has failed", `${ends}${fake(uuidOf(1), "Unknown Error")}${begins}`],
     ["ends the document", `${ends}</nvidia_smi_log>`],
+    ["says that its GPU is to be reset", `${endsProcess}${action}${beginsProcess}`],
   ])("devices are the same when the name of a process %s", (_what, process) => {
     const devices = parse([l40s(0, { process }), l40s(1)]);
     expect(devices.map(({ id, fault }) => [id, fault])).toEqual([
@@ -209,6 +244,15 @@ describe("nvidia-smi", () => {
     const devices = await new NvidiaSmi().list();
     expect(devices.length > 0).toBe(gpuDevice() !== undefined);
     for (const { id } of devices) expect(id).toMatch(/^(GPU|MIG)-/);
+  });
+
+  it("nvidia-smi is trusted in its readings of the other GPUs when one has failed", async () => {
+    const line = `${uuidOf(1)}, 61`;
+    const error = "Unable to determine the device handle for GPU0: Unknown Error";
+    command("reading", `echo "${error}"; echo "${line}"; exit 15`);
+    expect(await queryGpus("uuid,temperature.gpu", join(folder, "reading"))).toBe(
+      `${error}\n${line}\n`,
+    );
   });
 
   it("nvidia-smi lists nothing on a machine without GPUs", async () => {

@@ -17,7 +17,7 @@ beforeEach(() => {
   source = new SnapshotSource({
     slots: new Slots(2),
     executor: {
-      state: () => ({ containers, devices: [], max_containers: 256 }),
+      state: () => ({ containers, devices: [], disks: {}, max_containers: 256 }),
       measured: () => [],
     },
   });

@@ -124,6 +124,7 @@ test("a runner serves its own metrics and those of its containers, and reports i
     power_watts: 287.35,
   };
   expect(told[0]?.devices).toMatchObject([{ id: GPU, ...reading }]);
+  expect(told[0]?.disks.data?.total).toBeGreaterThan(0);
 
   const response = await fetch(`http://${address}/metrics`);
   expect(response.headers.get("content-type")).toBe(OPENMETRICS);

@@ -52,7 +52,7 @@ export const fakeExecutor = (run: Reservation["run"]): Executor => ({
   open: async () => {},
   warm: () => [],
   images: () => [],
-  state: () => ({ containers: [], devices: [], max_containers: 1 }),
+  state: () => ({ containers: [], devices: [], disks: {}, max_containers: 1 }),
   serving: () => [],
   storage: async () => ({ disks: {}, caches: {} }),
   measured: () => [],

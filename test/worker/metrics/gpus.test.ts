@@ -56,6 +56,47 @@ test("the readings of a runner's GPUs are gauges, and a value that it does not r
   });
 });
 
+test("the disks of a runner are gauges, and the fullest one is part of its state", async () => {
+  const collector = await newCollector();
+  const world = await newWorld();
+  const name = unique("box");
+  const runner = await FakeRunner.begin(world.runnerToken, world.hardware, name);
+  const disks = { data: { free: 3e9, total: 1e12 }, images: { free: 2e9, total: 5e11 } };
+  const devices = [device(READING), device({ id: "GPU-2", temperature_celsius: 93 })];
+  void runner.claim({ devices, disks });
+  await runner.tellState({ devices, disks });
+  const labels = `pool="${world.hardware}",runner="${name}"`;
+  expect(among(await readMetrics(collector), "auspex_runner_disk_", labels)).toEqual({
+    [`auspex_runner_disk_free_bytes{${labels},disk="data"}`]: 3e9,
+    [`auspex_runner_disk_free_bytes{${labels},disk="images"}`]: 2e9,
+    [`auspex_runner_disk_total_bytes{${labels},disk="data"}`]: 1e12,
+    [`auspex_runner_disk_total_bytes{${labels},disk="images"}`]: 5e11,
+  });
+  const operator = await newOperatorUser();
+  const states = await newClient(operator.username, { scopes: ["operator"] });
+  expect(await states.ok("GET", `/v1/operator/runners/${runner.id}`)).toMatchObject({
+    gpu_celsius: 93,
+    disk: { free_bytes: 2e9, total_bytes: 5e11 },
+  });
+});
+
+test("a runner's own names of disks, and figures that are no numbers, are no series", async () => {
+  const collector = await newCollector();
+  const world = await newWorld();
+  const runner = await world.runner();
+  const disk = { free: 1, total: 2 };
+  const disks = { data: disk, 'x"} 1\nauspex_up': disk };
+  void runner.claim({ disks });
+  await runner.tellState({ disks });
+  const labels = `pool="${world.hardware}"`;
+  const series = among(await readMetrics(collector), "auspex_runner_disk_", labels);
+  expect(Object.keys(series)).toHaveLength(2);
+  for (const free of ["1", -1, null]) {
+    const { status } = await runner.tellState({ disks: { data: { free, total: 2 } } as never });
+    expect(status).toBe(422);
+  }
+});
+
 test("a GPU that a runner reports twice has one series, and an ID of other characters is refused", async () => {
   const collector = await newCollector();
   const world = await newWorld();
@@ -79,7 +120,7 @@ test("the first GPUs of all runners come before the others of one that reports v
     reading: { utilization: 1 },
   }));
   const one = { runner: "one", gpu: "GPU-1", reading: { utilization: 0 } };
-  const empty = { waiting: [], runners: [], classes: [], slots: [], containers: [] };
+  const empty = { waiting: [], runners: [], classes: [], slots: [], containers: [], disks: [] };
   const families = gaugesOf([
     { ...empty, pool: "a", gpus: many },
     { ...empty, pool: "b", gpus: [one] },

@@ -54,6 +54,8 @@ describe("a runner", () => {
       failed_starts: null,
       connected: null,
       lost_gpus: null,
+      gpu_celsius: null,
+      disk: null,
     };
     const fixed = { ...plain, ...state, engine: "process", slots: 3, started_at, machine };
     expect(await shown(runner.id)).toEqual({ ...fixed, ...idle });

@@ -107,7 +107,8 @@ export class DockerEngine implements Engine {
     });
   }
 
-  imageStorage = () => this.#images.storage();
+  imageDisk = () => this.#images.disk();
+  imageBytes = () => this.#images.bytes();
 
   async open(listen: (host: string) => Promise<number>, left?: Left): Promise<OpenEngine> {
     this.#info = await this.#docker.info().catch((error: unknown) => {

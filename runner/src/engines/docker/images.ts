@@ -106,12 +106,11 @@ export class DockerImages {
     this.#options.log.warn("could not watch the disk", { error: messageOf(error) });
   };
 
-  /** Returns the disk with the images, if it is visible from here, and the size of those that were pulled. */
-  async storage() {
-    const disk = await diskUsage(this.#folders).catch(() => undefined);
+  disk = () => diskUsage(this.#folders);
+
+  async bytes(): Promise<number> {
     const images = (await this.#store?.evictables()) ?? [];
-    const bytes = images.reduce((sum, { size }) => sum + size, 0);
-    return { ...(disk && { disk }), bytes };
+    return images.reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Returns `repository@digest` of the images on this machine, as claims report them. */
