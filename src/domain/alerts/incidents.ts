@@ -24,6 +24,8 @@ const KINDS: Record<RuleId, Kind | null> = {
   database_full: { title: "Changes refused", of: "control_plane" },
   runner_paused: null,
   drain_stuck: null,
+  gpu_hot: null,
+  disk_full: null,
   backup_overdue: null,
   model_failing: null,
   endpoint_disabled: null,
