@@ -1,4 +1,5 @@
 /** The status page: the same for everybody, without scripts and forms, so that other sites may show it in a frame. */
+import { count } from "../../lib/text.ts";
 import type { Manifest } from "../../protocol/assets.ts";
 import type { Component, StatusReport } from "../../protocol/status.ts";
 import { duration } from "../ui/duration.ts";
@@ -45,11 +46,11 @@ export const StatusPage = ({ report, assets }: Props) => {
         </header>
         <main id="main" tabindex={-1}>
           <h1>Status</h1>
-          <p>
-            <span class={`status ${icon}`}>{summary}</span>{" "}
-            <small>
-              checked <Time at={checked_at} />
-            </small>
+          <p class="flush">
+            <span class={`status ${icon}`}>{summary}</span>
+          </p>
+          <p class="hint flush">
+            Checked <Time at={checked_at} />.
           </p>
           <ul class="ruled components">
             {components.map((component) => (
@@ -81,8 +82,8 @@ const Part = ({ component: { name, state, days } }: { component: Component }) =>
   const total = affected.reduce((sum, seconds) => sum + seconds, 0);
   const text =
     affected.length === 0
-      ? "No incidents in 90 days"
-      : `Incidents on ${affected.length} of 90 days, ${duration(total)} in all`;
+      ? "Last 90 days: no incidents."
+      : `Last 90 days: incidents on ${count(affected.length, "day")}, ${duration(total)} in all.`;
   const width = days.length * STEP;
   return (
     <li>
@@ -114,9 +115,7 @@ const Part = ({ component: { name, state, days } }: { component: Component }) =>
             ),
         )}
       </svg>
-      <div class="bar spread small quiet">
-        <span>90 days ago</span> <span>{text}</span> <span>Today</span>
-      </div>
+      <p class="hint flush">{text}</p>
     </li>
   );
 };
