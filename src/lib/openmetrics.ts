@@ -22,8 +22,12 @@ export interface Family {
 const SUFFIXES = { counter: "_total", info: "_info", gauge: "", histogram: "", unknown: "" };
 
 /** Returns the families that have samples as text. */
-export function expositionOf(families: Family[]): string {
-  const lines = families.flatMap(({ name, type, help, samples }) =>
+export const expositionOf = (families: Family[]): string =>
+  [...linesOf(families), "# EOF", ""].join("\n");
+
+/** Returns the lines of families, which may be put before those of an exposition. */
+export const linesOf = (families: Family[]): string[] =>
+  families.flatMap(({ name, type, help, samples }) =>
     samples.length === 0
       ? []
       : [
@@ -35,8 +39,6 @@ export function expositionOf(families: Family[]): string {
           ),
         ],
   );
-  return [...lines, "# EOF", ""].join("\n");
-}
 
 const labelsText = (labels: Labels): string => {
   const pairs = Object.entries(labels).map(

@@ -1,7 +1,9 @@
 /** The metrics of the deployment. */
 import type { Point, Span } from "../domain/metrics/history.ts";
 import type { Bindings } from "../env.ts";
+import { linesOf } from "../lib/openmetrics.ts";
 import { Counts, metricsObject } from "../objects/stubs/metrics.ts";
+import { readManifest } from "./assets.ts";
 import type { Services } from "./services.ts";
 
 const countsOf = new WeakMap<Bindings, Counts>();
@@ -26,4 +28,15 @@ export const readHistory = (
 ): Promise<Point[]> => metricsObject(env).history(model, span);
 
 /** Returns the text of OpenMetrics, whose gauges are at most 10 s old. */
-export const readMetrics = ({ env }: Services): Promise<string> => metricsObject(env).exposition();
+export async function readMetrics({ env }: Services): Promise<string> {
+  const [text, { runner }] = await Promise.all([
+    metricsObject(env).exposition(),
+    readManifest(env),
+  ]);
+  // The version of the runner that is served is that of the deployment, and a hash.
+  const [version = ""] = runner.version.split("+");
+  const help = "Version of the deployment, and of the runner that it serves.";
+  const labels = { version, runner_version: runner.version };
+  const build = { name: "auspex_build", help, samples: [{ labels, value: 1 }] };
+  return [...linesOf([{ ...build, type: "info" }]), text].join("\n");
+}

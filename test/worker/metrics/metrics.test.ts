@@ -75,6 +75,13 @@ test("the line and the runners of a pool are in the gauges", async () => {
   });
 });
 
+test("the version of the deployment is in a series of its own", async () => {
+  const series = await readMetrics(await newCollector());
+  const [name = ""] = Object.keys(among(series, "auspex_build_info"));
+  expect(name).toMatch(/{version="\d+\.\d+\.\d+",runner_version="\d+\.\d+\.\d+\+\w+"}$/);
+  expect(series.get(name)).toBe(1);
+});
+
 test("requests count by route and status", async () => {
   const collector = await newCollector();
   const { client } = await newUser();
