@@ -13,7 +13,7 @@ const described = {
   title: z.string().meta({ example: "Runner lost" }),
   subject: z.string().meta({
     description:
-      "ID of the runner, webhook endpoint or token, identifier of the hardware class, or `owner/name` of the model. Empty if the alert is about the deployment",
+      "ID of the runner, webhook endpoint, account or token, identifier of the hardware class, or `owner/name` of the model. Empty if the alert is about the deployment",
     example: "l40s",
   }),
   name: z.string().meta({ description: "Name of the subject", example: "rack-1" }),

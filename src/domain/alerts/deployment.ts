@@ -1,5 +1,7 @@
-/** The alerts that are not about the fleet: failing models, webhooks, backups, the database, tokens. */
+/** The alerts that are not about the fleet: failing models, webhooks, backups, the database, accounts, tokens. */
 import { byteText, count } from "../../lib/text.ts";
+import { amountText } from "../../protocol/money.ts";
+import type { Levels } from "../metrics/levels.ts";
 import type { Alert } from "./rules.ts";
 
 /** Runs from which the share of failures says something. */
@@ -80,6 +82,44 @@ export const spaceAlerts = ({ bytes, max_bytes, isNearlyFull }: Space): Alert[] 
         },
       ]
     : [];
+
+/** Accounts with an alert of one rule: people set budgets of their own, which take no other alert's place. */
+const MAX_ACCOUNTS = 20;
+
+const WINDOWS = { day: "a day", week: "a week", month: "a month", total: "in total" };
+
+/**
+ * Returns the alerts about accounts that are known.
+ * @param names usernames by id
+ * @param currency a code of ISO 4217
+ */
+export function accountAlerts(
+  watched: Levels[],
+  names: ReadonlyMap<string, string>,
+  currency: string,
+): Alert[] {
+  const known = watched.filter(({ user_id }) => names.has(user_id));
+  const about = (rule: Alert["rule"], { user_id }: Levels, text: string): Alert => {
+    const name = names.get(user_id) ?? "";
+    return { rule, level: "warning", subject: user_id, name, text };
+  };
+  const full = known.flatMap((one) =>
+    one.history_percent === null
+      ? []
+      : [about("history_full", one, `${one.history_percent} % of its space is used.`)],
+  );
+  const spent = known.flatMap((one) => {
+    const exhausted = one.budgets.filter(({ is_exhausted }) => is_exhausted);
+    const texts = exhausted.map(({ most, window, scope }) => {
+      const whose = scope === "account" ? "" : ` of a ${scope}`;
+      return `${amountText(most)} ${currency} ${WINDOWS[window]}${whose}`;
+    });
+    return texts.length === 0
+      ? []
+      : [about("budget_exhausted", one, `Used up: ${texts.join("; ")}.`)];
+  });
+  return [...full.slice(0, MAX_ACCOUNTS), ...spent.slice(0, MAX_ACCOUNTS)];
+}
 
 const DAY_MS = 86_400_000;
 /** How long before its end a token is reported, and the shortest life of a token that is. */

@@ -29,6 +29,8 @@ const KINDS: Record<RuleId, Kind | null> = {
   backup_overdue: null,
   model_failing: null,
   endpoint_disabled: null,
+  history_full: null,
+  budget_exhausted: null,
   token_expiring: null,
 };
 

@@ -74,6 +74,16 @@ export const RULES = {
     todo: "Delete unused data, or raise DATABASE_GB (10 GB at most).",
     page: "/docs/deploying",
   },
+  history_full: {
+    title: "History of an account almost full",
+    todo: "Tell its owner, or keep predictions for less time (HISTORY_DAYS): beyond HISTORY_GB, the oldest are deleted.",
+    page: "/docs/limits",
+  },
+  budget_exhausted: {
+    title: "Budget of an account used up",
+    todo: "Raise the budget, or leave it: runs that it counts are refused until it resets.",
+    page: "/users",
+  },
   token_expiring: {
     title: "Token about to expire",
     todo: "Create a new token, replace the old one where it is used, and revoke it.",

@@ -1,6 +1,8 @@
 /** The present state of pools, as families of metrics. */
 import type { Family, Sample } from "../../lib/openmetrics.ts";
+import { UNIT } from "../../protocol/money.ts";
 import type { DiskUse, GpuReading } from "../../protocol/runner-state.ts";
+import type { Levels } from "./levels.ts";
 
 /** The line and the runners of a pool, in numbers. */
 export interface PoolGauges {
@@ -17,6 +19,23 @@ export interface PoolGauges {
   /** Disks of connected runners. */
   disks: { runner: string; disk: string; use: DiskUse }[];
 }
+
+/** A hard budget of an account, which is known by its username. */
+export interface BudgetGauge {
+  account: string;
+  budget: Levels["budgets"][number];
+}
+
+/** @param currency a code of ISO 4217 */
+export const budgetGauge = (budgets: BudgetGauge[], currency: string): Family => ({
+  name: "auspex_budget_remaining",
+  type: "gauge",
+  help: "What a hard budget has left in its present window, in units of the currency.",
+  samples: budgets.map(({ account, budget: { id, scope, window, left } }) => ({
+    labels: { account, budget: id, scope, window, currency },
+    value: left / UNIT,
+  })),
+});
 
 /** A pool has at most so many models with containers in an exposition. */
 export const MAX_CONTAINER_SERIES = 300;

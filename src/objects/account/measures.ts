@@ -1,8 +1,10 @@
 /**
  * Sends the measures of the account's predictions (domain/metrics/measures.ts) to the metrics object, as far as they
- * have risen since the last batch that was acknowledged. Usage has the sums, so nothing is stored for a prediction.
+ * have risen since the last batch that was acknowledged, with the present levels of the account. Usage has the sums,
+ * so nothing is stored for a prediction.
  */
 import { z } from "zod";
+import { type Levels, levels } from "../../domain/metrics/levels.ts";
 import {
   isEmpty,
   type Measures,
@@ -19,11 +21,19 @@ const sentSchema = z.object({
   from: z.string(),
   sums: z.record(z.string(), measures),
   rows: countedRows,
+  levels: levels.nullable(),
 });
 type Sent = z.infer<typeof sentSchema>;
 
 const SENT = "measures_sent";
-const NOTHING: Sent = { sequence: 0, from: "", sums: {}, rows: [] };
+const NOTHING: Sent = { sequence: 0, from: "", sums: {}, rows: [], levels: null };
+
+/** Figures of the account that are not in its usage. */
+interface Present {
+  /** How many webhook deliveries have ended in each state. */
+  deliveries: Measures;
+  levels: Levels | null;
+}
 
 /** A value of the object has at most 2 MB, and the measures of a version 2 KB, twice. */
 const MAX_VERSIONS = 400;
@@ -80,16 +90,15 @@ export class SentMeasures {
    * A call during another one shares its result: of two batches at once, an earlier acknowledgement could replace a
    * later one, and what is between them would count twice.
    * @param openFrom the first day whose usage may still rise
-   * @param deliveries how many webhook deliveries have ended in each state
    */
-  publish(openFrom: string, deliveries: Measures = {}): Promise<void> {
-    this.#publishing ??= this.#publish(openFrom, deliveries).finally(() => {
+  publish(openFrom: string, present: Present = { deliveries: {}, levels: null }): Promise<void> {
+    this.#publishing ??= this.#publish(openFrom, present).finally(() => {
       this.#publishing = undefined;
     });
     return this.#publishing;
   }
 
-  async #publish(openFrom: string, deliveries: Measures): Promise<void> {
+  async #publish(openFrom: string, { deliveries, levels }: Present): Promise<void> {
     const sent = this.#sent;
     // The batch goes again as it was: a model that was renamed since would count under both names.
     if (sent.sequence > this.#answered) await this.#deliver(sent);
@@ -100,7 +109,8 @@ export class SentMeasures {
     });
     const ended = riseOf(this.deliveries, deliveries);
     if (!isEmpty(ended)) rows.push({ family: DELIVERIES, labels: {}, counts: ended });
-    if (rows.length === 0) return;
+    const isSame = JSON.stringify(levels) === JSON.stringify(sent.levels);
+    if (rows.length === 0 && isSame) return;
     const open = [...sums].filter(([, one]) => !isEmpty(one.open));
     const next: Sent = {
       sequence: sent.sequence + 1,
@@ -110,13 +120,14 @@ export class SentMeasures {
         ...(isEmpty(deliveries) ? {} : { [DELIVERIES]: deliveries }),
       },
       rows,
+      levels,
     };
     this.#kv.put(SENT, next);
     await this.#deliver(next);
   }
 
-  async #deliver({ sequence, rows }: Sent): Promise<void> {
-    await this.#send({ writer: this.#writer, sequence, rows });
+  async #deliver({ sequence, rows, levels }: Sent): Promise<void> {
+    await this.#send({ writer: this.#writer, sequence, rows, levels });
     this.#answered = sequence;
   }
 

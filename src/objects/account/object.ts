@@ -11,6 +11,7 @@ import { drizzle } from "drizzle-orm/durable-sqlite";
 import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
+import { type Levels, levelsOf } from "../../domain/metrics/levels.ts";
 import type { BudgetRow, BudgetState, Crossing, Refused } from "../../domain/money/budget.ts";
 import type { PastRun } from "../../domain/predictions/estimate.ts";
 import {
@@ -77,7 +78,10 @@ export class AccountObject extends DurableObject<Bindings> {
     settings(this.env).historySeconds,
     async (messages, openFrom) => {
       if (messages.length > 0) await this.env.COUNTS.sendBatch(messages.map((body) => ({ body })));
-      await this.#measures.publish(openFrom, this.#deliveries.totals);
+      await this.#measures.publish(openFrom, {
+        deliveries: this.#deliveries.totals,
+        levels: this.#levels(),
+      });
     },
   );
   readonly #files = new StoredFiles(this.ctx.storage.sql, this.env.DB);
@@ -180,10 +184,12 @@ export class AccountObject extends DurableObject<Bindings> {
 
   setBudget(row: BudgetRow): void {
     this.#ledger.set(row, Date.now());
+    this.#publish();
   }
 
   removeBudgets(ids: string[]): void {
     for (const id of ids) this.#ledger.remove(id);
+    this.#publish();
   }
 
   /** Returns the holder of a key; undefined when nobody has it. */
@@ -337,7 +343,7 @@ export class AccountObject extends DurableObject<Bindings> {
     this.#facts.set("closed", true);
     this.#arm(Date.now() + RETRY_MS);
     // Counts are published first: predictions under way do not count any more once they are removed.
-    if (!this.#counters.allPublished) await this.#counters.publish(this.#facts.userId, Date.now());
+    await this.#counters.publish(this.#facts.userId, Date.now());
     await this.#removeAll();
   }
 
@@ -376,6 +382,15 @@ export class AccountObject extends DurableObject<Bindings> {
 
   get #isFull(): boolean {
     return this.ctx.storage.sql.databaseSize > settings(this.env).historyBytes;
+  }
+
+  /** Returns what operators watch of the account; null for one that is closed. */
+  #levels(): Levels | null {
+    if (this.#facts.closed || this.#facts.userId === "") return null;
+    return levelsOf(this.#facts.userId, this.#ledger.list(Date.now()), {
+      bytes: this.ctx.storage.sql.databaseSize,
+      max_bytes: settings(this.env).historyBytes,
+    });
   }
 
   async #trim(): Promise<void> {

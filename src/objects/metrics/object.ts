@@ -6,7 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { z } from "zod";
 import type { Outcomes } from "../../domain/alerts/deployment.ts";
-import { gaugesOf } from "../../domain/metrics/gauges.ts";
+import { budgetGauge, gaugesOf } from "../../domain/metrics/gauges.ts";
 import {
   boundariesOf,
   type Point,
@@ -16,6 +16,7 @@ import {
   type Span,
   THINNED,
 } from "../../domain/metrics/history.ts";
+import { isImportant, type Levels, levels, levelsAt } from "../../domain/metrics/levels.ts";
 import {
   failuresIn,
   isEmpty,
@@ -29,6 +30,7 @@ import { type Bindings, settings } from "../../env.ts";
 import { expositionOf } from "../../lib/openmetrics.ts";
 import type { StatusReport } from "../../protocol/status.ts";
 import type { CountedRow, NumberedBatch } from "../stubs/metrics.ts";
+import { readBudgets } from "./budgets.ts";
 import { readPools } from "./pools.ts";
 import { readStatus } from "./status.ts";
 
@@ -37,8 +39,10 @@ CREATE TABLE IF NOT EXISTS series (
   family TEXT NOT NULL, labels TEXT NOT NULL, counts TEXT NOT NULL, updated_at INTEGER NOT NULL,
   PRIMARY KEY (family, labels)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS writers (
-  id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+  id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL, levels TEXT NOT NULL,
+  place INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS writers_at ON writers (at);
+CREATE INDEX IF NOT EXISTS writers_watched ON writers (place, id) WHERE levels <> '';
 CREATE TABLE IF NOT EXISTS samples (
   model TEXT NOT NULL, hardware TEXT NOT NULL, at INTEGER NOT NULL, counts TEXT NOT NULL,
   PRIMARY KEY (model, hardware, at)) WITHOUT ROWID;`;
@@ -51,8 +55,10 @@ const MAX_OF_FAMILY = { predictions: 1_000, times: 90, pool: 100, requests: 500,
 const FRESH_MS = 10_000;
 
 const DAY_MS = 86_400_000;
-/** A writer sends a batch again within minutes. */
-const WRITER_MS = 7 * DAY_MS;
+/** A writer sends a batch again within minutes; the levels of an account that runs nothing last for a month. */
+const WRITER_MS = 35 * DAY_MS;
+/** Accounts whose levels are read. */
+const MAX_WATCHED = 1_000;
 /** Series that have not risen for so long are dropped: those of models that are gone make room for others. */
 const SERIES_MS = 90 * DAY_MS;
 
@@ -81,7 +87,7 @@ export class MetricsObject extends DurableObject<Bindings> {
   }
 
   /** Adds a batch, unless it or a later one of its writer was added before. */
-  async addBatch({ writer, sequence, rows }: NumberedBatch): Promise<void> {
+  async addBatch({ writer, sequence, rows, levels }: NumberedBatch): Promise<void> {
     const { sql } = this.ctx.storage;
     this.ctx.storage.transactionSync(() => {
       const [last] = sql
@@ -90,8 +96,9 @@ export class MetricsObject extends DurableObject<Bindings> {
       if (last && sequence <= last.sequence) return;
       this.#add(rows);
       sql.exec(
-        "INSERT OR REPLACE INTO writers (id, sequence, at) VALUES (?, ?, ?)",
-        ...[writer, sequence, Date.now()],
+        "INSERT OR REPLACE INTO writers (id, sequence, at, levels, place) VALUES (?, ?, ?, ?, ?)",
+        ...[writer, sequence, Date.now(), levels ? JSON.stringify(levels) : ""],
+        levels && isImportant(levels) ? 0 : 1,
       );
     });
     await this.#arm();
@@ -149,6 +156,17 @@ export class MetricsObject extends DurableObject<Bindings> {
       succeeded: rise.succeeded ?? 0,
       failed: failuresIn(rise),
     }));
+  }
+
+  /** Returns the levels of accounts as of now, those with budgets of an operator first. */
+  watched(): Levels[] {
+    return this.ctx.storage.sql
+      .exec<{ levels: string }>(
+        "SELECT levels FROM writers WHERE levels <> '' ORDER BY place, id LIMIT ?",
+        MAX_WATCHED,
+      )
+      .toArray()
+      .map((row) => levelsAt(levels.parse(JSON.parse(row.levels)), Date.now()));
   }
 
   override alarm(): void {
@@ -268,9 +286,15 @@ export class MetricsObject extends DurableObject<Bindings> {
   }
 
   async #exposition(): Promise<string> {
+    const { currency } = settings(this.env);
+    const [pools, budgets] = await Promise.all([
+      readPools(this.env),
+      readBudgets(this.env, this.watched()),
+    ]);
     return expositionOf([
-      ...countersOf([...this.#series.values()], settings(this.env).currency),
-      ...gaugesOf(await readPools(this.env)),
+      ...countersOf([...this.#series.values()], currency),
+      ...gaugesOf(pools),
+      budgetGauge(budgets, currency),
     ]);
   }
 }

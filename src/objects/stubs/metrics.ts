@@ -1,5 +1,6 @@
 /** The only way to the metrics object, of which a deployment has one. */
 import { z } from "zod";
+import type { Levels } from "../../domain/metrics/levels.ts";
 import { measures } from "../../domain/metrics/measures.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -26,11 +27,13 @@ export interface NumberedBatch {
   writer: string;
   sequence: number;
   rows: CountedRow[];
+  /** The levels replace those of the batch before. */
+  levels: Levels | null;
 }
 
 export const metricsObject = (env: Bindings) =>
   bounded(() => inJurisdiction(env, env.METRICS).getByName("metrics"), {
-    repeatable: ["addBatch", "exposition", "history", "outcomes", "status"],
+    repeatable: ["addBatch", "exposition", "history", "outcomes", "watched", "status"],
   });
 
 /** Counts are sent this long after the first of them. */

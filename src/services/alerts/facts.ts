@@ -1,5 +1,6 @@
 /** The facts that alerts are decided from, in a bounded number of calls: one for each class, pool and runner. */
 import {
+  accountAlerts,
   backupAlerts,
   EXPIRING_MS,
   endpointAlerts,
@@ -11,6 +12,7 @@ import { fleetAlerts, toldAlerts } from "../../domain/alerts/fleet.ts";
 import type { Alert } from "../../domain/alerts/rules.ts";
 import { isOffline } from "../../domain/runners/silence.ts";
 import { metricsObject } from "../../objects/stubs/metrics.ts";
+import { findUsernames } from "../../storage/accounts/users.ts";
 import { listDisabledSince, listExpiring } from "../../storage/alerts/alerts.ts";
 import { findLastRun } from "../../storage/backups/runs.ts";
 import { readDatabaseSpace } from "../access/storage-quota.ts";
@@ -33,9 +35,10 @@ export interface Facts {
 
 export async function readFacts(services: Services, now: number): Promise<Facts> {
   const { db } = services;
-  const [fleet, models, space, backups, endpoints, tokens] = await Promise.all([
+  const [fleet, models, accounts, space, backups, endpoints, tokens] = await Promise.all([
     fleetFacts(services, now),
     modelFacts(services, now),
+    accountFacts(services),
     readDatabaseSpace(services),
     lateBackups(services, now),
     listDisabledSince(db, now - NEWS_MS),
@@ -45,12 +48,13 @@ export async function readFacts(services: Services, now: number): Promise<Facts>
     holding: [
       ...fleet.holding,
       ...models.holding,
+      ...accounts.holding,
       ...spaceAlerts(space),
       ...backups,
       ...endpointAlerts(endpoints),
       ...tokenAlerts(tokens, now),
     ],
-    unknown: new Set([...fleet.unknown, ...models.unknown]),
+    unknown: new Set([...fleet.unknown, ...models.unknown, ...accounts.unknown]),
   };
 }
 
@@ -72,6 +76,14 @@ async function modelFacts({ env, settings }: Services, now: number): Promise<Fac
   const outcomes = await withTimeout(metricsObject(env).outcomes(now - OUTCOMES_MS), "metrics");
   if (!outcomes) return { holding: [], unknown: new Set(["model_failing"]) };
   return { holding: failureAlerts(outcomes, settings.alerts.maxFailures), unknown: new Set() };
+}
+
+async function accountFacts({ db, env, settings }: Services): Promise<Facts> {
+  const watched = await withTimeout(metricsObject(env).watched(), "metrics");
+  if (!watched) return { holding: [], unknown: new Set(["history_full", "budget_exhausted"]) };
+  const ids = watched.map(({ user_id }) => user_id);
+  const names = ids.length === 0 ? new Map<string, string>() : await findUsernames(db, ids);
+  return { holding: accountAlerts(watched, names, settings.currency), unknown: new Set() };
 }
 
 async function lateBackups({ db, settings }: Services, now: number): Promise<Alert[]> {

@@ -40,7 +40,8 @@ test("a delivery counts once when it has ended, whatever is reported again, dele
       });
       const published = () => measures.deliveries;
       const deliveries = new Deliveries(storage.sql, drizzle(storage), published);
-      const publish = () => measures.publish("2026-11-29", deliveries.totals);
+      const publish = () =>
+        measures.publish("2026-11-29", { deliveries: deliveries.totals, levels: null });
       return { deliveries, publish };
     };
     let { deliveries, publish } = begin();
