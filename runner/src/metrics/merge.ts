@@ -144,7 +144,9 @@ const withoutSuffix = (name: string, suffix: string): string | undefined =>
   name.endsWith(suffix) ? name.slice(0, -suffix.length) : undefined;
 
 const keyOf = (labels: ReadonlyMap<string, string>, except?: string): string =>
-  JSON.stringify([...labels].filter(([label]) => label !== except).sort());
+  JSON.stringify(
+    [...labels].filter(([label]) => label !== except).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 
 /** Returns the series of one histogram in the order of their limits; none if they contradict each other. */
 function histogramOf(group: Series[]): Series[] {

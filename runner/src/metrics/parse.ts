@@ -23,6 +23,8 @@ export const MAX_POINTS = 5_000;
 /** Each family has two lines besides its points. */
 const MAX_LINES = 4 * MAX_POINTS;
 const MAX_LINE = 8_192;
+/** The most labels of a series: servers have ten. */
+const MAX_LABELS = 32;
 
 const NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*/y;
 const LABEL = /[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*(?:,|(?=\}))/y;
@@ -30,7 +32,7 @@ const LABEL = /[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \
 const REST = /^[ \t]+(\S+)(?:[ \t]+[-+.\de]+)?(?:[ \t]+#[ \t]*\{.*)?[ \t]*$/i;
 const META = /^#[ \t]+(TYPE|HELP)[ \t]+([a-zA-Z_:][a-zA-Z0-9_:]*)[ \t]+(.*)$/;
 
-export function parseMetrics(text: string): MetricsText {
+export function parseMetrics(text: string, maxPoints = MAX_POINTS): MetricsText {
   const points: Point[] = [];
   const told = { TYPE: new Map<string, string>(), HELP: new Map<string, string>() };
   let dropped = 0;
@@ -38,7 +40,7 @@ export function parseMetrics(text: string): MetricsText {
   for (const line of linesOf(text)) {
     count += 1;
     if (count > MAX_LINES) break;
-    const isRead = line.length <= MAX_LINE && points.length < MAX_POINTS;
+    const isRead = line.length <= MAX_LINE && points.length < maxPoints;
     const [, kind, name = "", rest = ""] = (isRead && META.exec(line)) || [];
     if (kind === "TYPE" || kind === "HELP") {
       if (!told[kind].has(name)) told[kind].set(name, unescaped(rest.trim()));
@@ -73,6 +75,7 @@ function parsePoint(line: string): Point | undefined {
       const [, label = "", text = ""] = LABEL.exec(line) ?? [];
       // Prometheus keeps names with two underscores for itself: `__name__` is that of the series.
       if (label === "" || label.startsWith("__") || labels.has(label)) return undefined;
+      if (labels.size === MAX_LABELS) return undefined;
       labels.set(label, unescaped(text));
     }
     end = LABEL.lastIndex + 1;

@@ -2,12 +2,16 @@
 import type { ServingContainer } from "../jobs/executor.ts";
 import { HttpClient } from "../lib/http-client.ts";
 import type { Origin, Passed } from "./merge.ts";
-import { parseMetrics } from "./parse.ts";
+import { MAX_POINTS, parseMetrics } from "./parse.ts";
 
 const ANSWER_MS = 2_000;
 const MAX_BYTES = 4 * 1024 ** 2;
-/** The limit of all texts together, of which each container has an equal share. */
-const MAX_TOTAL_BYTES = 64 * 1024 ** 2;
+/**
+ * The limits of all texts and of all series together, of which each container has an equal share: while they are
+ * read, the runner does nothing else, and leases end after 30 s without a ping.
+ */
+const MAX_TOTAL_BYTES = 16 * 1024 ** 2;
+const MAX_TOTAL_POINTS = 40_000;
 
 export class ContainerScraper {
   readonly #runner: string;
@@ -21,12 +25,15 @@ export class ContainerScraper {
 
   /** Never rejects. A container that serves no metrics, or too much, or too late, is left out. */
   async scrape(containers: readonly ServingContainer[]): Promise<Passed[]> {
-    const maxBytes = Math.min(MAX_BYTES, Math.floor(MAX_TOTAL_BYTES / containers.length));
+    const shareOf = (total: number) => Math.floor(total / containers.length);
+    const maxBytes = Math.min(MAX_BYTES, shareOf(MAX_TOTAL_BYTES));
+    const maxPoints = Math.min(MAX_POINTS, shareOf(MAX_TOTAL_POINTS));
     const origins = this.#originsOf(containers);
     const passed = containers.map(async ({ name, address }): Promise<Passed[]> => {
       const origin = origins.get(name);
       const text = await readText(address, maxBytes).catch(() => undefined);
-      return origin && text !== undefined ? [{ origin, text: parseMetrics(text) }] : [];
+      if (!origin || text === undefined) return [];
+      return [{ origin, text: parseMetrics(text, maxPoints) }];
     });
     return (await Promise.all(passed)).flat();
   }

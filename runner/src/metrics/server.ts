@@ -21,7 +21,8 @@ export interface MetricsServerOptions {
 
 /** Docker may not answer: the metrics then have no sizes of images. */
 const STORAGE_MS = 2_000;
-const MAX_CONNECTIONS = 100;
+/** Each that reads slowly keeps a copy of the text, of up to 20 MB. */
+const MAX_CONNECTIONS = 20;
 
 /** @throws Failure if the address cannot be used */
 export async function serveMetrics(options: MetricsServerOptions): Promise<Server> {

@@ -51,6 +51,19 @@ test("containers that hang, drip, send too much, or have no metrics hold up no o
   expect(passed.map(({ text }) => text.points.map(({ name }) => name))).toEqual([["a"], ["c"]]);
 });
 
+test("containers share 40,000 series, and a line with very many labels is none of them", async () => {
+  const labels = (count: number) => Array.from({ length: count }, (_, n) => `l${n}="x"`).join();
+  const lines = Array.from({ length: 5_000 }, (_, n) => `a{n="${n}"} 1\n`);
+  const text = `b{${labels(32)}} 1\nc{${labels(33)}} 1\n${lines.join("")}`;
+  const many = await Promise.all(
+    Array.from({ length: 10 }, () => serving((_request, response) => response.end(text))),
+  );
+  const passed = await new ContainerScraper("box").scrape(many);
+  expect(passed.map(({ text: { points } }) => points.length)).toEqual(many.map(() => 4_000));
+  expect(new Set(passed[0]?.text.points.map(({ name }) => name))).toEqual(new Set(["b", "a"]));
+  expect(passed[0]?.text.dropped).toBe(1_002);
+});
+
 test("containers of a version have numbers, which they keep, and which are free again", async () => {
   const [one, two, other, three] = await Promise.all([
     serving(answers),
