@@ -18,6 +18,8 @@ export interface Outcomes {
 /** @param maxShare of the runs that may fail, 0 to 1 */
 export const failureAlerts = (outcomes: Outcomes[], maxShare: number): Alert[] =>
   outcomes
+    // Models without a series of their own are counted together, as `other`.
+    .filter(({ model }) => model.includes("/"))
     .filter(({ failed, succeeded }) => failed + succeeded >= MIN_RUNS)
     .filter(({ failed, succeeded }) => failed > maxShare * (failed + succeeded))
     .map(({ model, failed, succeeded }) => ({
@@ -78,7 +80,7 @@ export const spaceAlerts = ({ bytes, max_bytes, isNearlyFull }: Space): Alert[] 
           level: bytes >= max_bytes ? "bad" : "warning",
           subject: "",
           name: "",
-          text: `The database is almost full: ${byteText(bytes)} of ${byteText(max_bytes)} used. Delete unused data, or raise DATABASE_GB (10 GB at most).`,
+          text: `${byteText(bytes)} of ${byteText(max_bytes)} used.${bytes >= max_bytes ? " Changes are refused." : ""}`,
         },
       ]
     : [];
@@ -122,9 +124,10 @@ export function accountAlerts(
 }
 
 const DAY_MS = 86_400_000;
-/** How long before its end a token is reported, and the shortest life of a token that is. */
+/** How long before its end a token is reported. */
 export const EXPIRING_MS = 7 * DAY_MS;
-const MIN_LIFE_MS = 2 * EXPIRING_MS;
+/** The shortest life of a token that is reported: others are renewed by a program, or used once. */
+export const MIN_LIFE_MS = 2 * EXPIRING_MS;
 
 export interface ExpiringToken {
   id: string;

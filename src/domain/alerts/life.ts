@@ -68,14 +68,15 @@ export function changesOf(
   const gone = [...open.values()].filter(
     (row) => !held.has(keyOf(row)) && !unknown.has(row.rule) && !unknown.has(row.subject),
   );
-  const silences = rows.filter(({ silenced_until }) => (silenced_until ?? 0) > now);
+  // The last alert of a key says whether it is silenced: an operator may have ended the silence of one before.
+  const last = new Map(rows.toSorted((a, b) => a.since - b.since).map((row) => [keyOf(row), row]));
   const begun = holding
     .filter((alert) => !open.has(keyOf(alert)))
     .slice(0, Math.max(0, MAX_OPEN - open.size))
     .map((alert) => {
-      const silence = silences.find((row) => keyOf(row) === keyOf(alert));
-      const { silenced_until = null, silenced_by = null } = silence ?? {};
-      return { ...alert, silenced_until, silenced_by };
+      const { silenced_until = null, silenced_by = null } = last.get(keyOf(alert)) ?? {};
+      const isSilenced = (silenced_until ?? 0) > now;
+      return { ...alert, ...(isSilenced ? { silenced_until, silenced_by } : UNSILENCED) };
     });
   return {
     begun,
@@ -84,7 +85,11 @@ export function changesOf(
   };
 }
 
-const keyOf = ({ rule, subject }: Pick<Alert, "rule" | "subject">) => `${rule} ${subject}`;
+const UNSILENCED = { silenced_until: null, silenced_by: null };
+
+/** A warning that becomes critical ends, and another alert begins: of that operators are told again. */
+const keyOf = ({ rule, level, subject }: Pick<Alert, "rule" | "level" | "subject">) =>
+  `${rule} ${level} ${subject}`;
 
 /** Whether the rule has held for long enough. */
 export const isAlert = ({ since, ended_at }: Pick<AlertRow, "since" | "ended_at">, now: number) =>

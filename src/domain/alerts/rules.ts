@@ -56,8 +56,8 @@ export const RULES = {
   },
   model_failing: {
     title: "Many runs of a model fail",
-    todo: "Read the errors of its latest predictions, and publish a version that works or tell its owner.",
-    page: "/predictions",
+    todo: "Ask its owner to read the errors of its latest predictions and to publish a version that works.",
+    page: "/fleet/metrics",
   },
   endpoint_disabled: {
     title: "Webhook endpoint disabled",
@@ -70,7 +70,7 @@ export const RULES = {
     page: "/docs/deploying#back-up-and-restore",
   },
   database_full: {
-    title: "Database almost full",
+    title: "Database full, or almost full",
     todo: "Delete unused data, or raise DATABASE_GB (10 GB at most).",
     page: "/docs/deploying",
   },

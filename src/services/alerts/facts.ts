@@ -45,12 +45,13 @@ export async function readFacts(services: Services, now: number): Promise<Facts>
     listExpiring(db, now, now + EXPIRING_MS),
   ]);
   return {
+    // Alerts about the whole deployment come first, since a limited number holds at once.
     holding: [
+      ...spaceAlerts(space),
+      ...backups,
       ...fleet.holding,
       ...models.holding,
       ...accounts.holding,
-      ...spaceAlerts(space),
-      ...backups,
       ...endpointAlerts(endpoints),
       ...tokenAlerts(tokens, now),
     ],

@@ -45,7 +45,9 @@ export async function sendMessages(
   const claimed = new Set(await claimRows(db, rowsOf, now));
   const told = some.filter(({ row }) => claimed.has(row.id));
   const groups = format === "pagerduty" ? told.map((one) => [one]) : [told];
-  for (const group of groups) if (group.length > 0) await sendGroup(services, url, group, now);
+  // At once: in turn, a slow receiver would take longer than the claims last.
+  const sent = groups.filter((group) => group.length > 0);
+  await Promise.all(sent.map((group) => sendGroup(services, url, group, now)));
 }
 
 async function sendGroup(

@@ -10,10 +10,9 @@ import {
   isNull,
   lt,
   lte,
-  or,
   sql,
 } from "drizzle-orm";
-import type { ExpiringToken } from "../../domain/alerts/deployment.ts";
+import { type ExpiringToken, MIN_LIFE_MS } from "../../domain/alerts/deployment.ts";
 import {
   type AlertRow,
   type Changes,
@@ -27,18 +26,22 @@ import { changeRecorded } from "../audit/entries.ts";
 import { type Database, runBatch } from "../database.ts";
 import { alerts, tokens, users, webhookEndpoints } from "../schema/index.ts";
 
-/** Alerts that hold are at most 200. */
 const MAX_RECENT = 1_000;
 const MAX_SUBJECTS = 50;
 
-/** Lists the alerts that hold, and those that ended within a week. */
-export const listRecent = (db: Database, now: number): Promise<AlertRow[]> =>
-  db
-    .select()
-    .from(alerts)
-    .where(or(isNull(alerts.ended_at), gt(alerts.ended_at, now - RECENT_MS)))
-    .limit(MAX_RECENT)
-    .all();
+/** Lists the alerts that hold, and of those that ended within a week the last 1,000. */
+export async function listRecent(db: Database, now: number): Promise<AlertRow[]> {
+  const [holding, ended] = await db.batch([
+    db.select().from(alerts).where(isNull(alerts.ended_at)),
+    db
+      .select()
+      .from(alerts)
+      .where(gt(alerts.ended_at, now - RECENT_MS))
+      .orderBy(desc(alerts.ended_at), desc(alerts.id))
+      .limit(MAX_RECENT),
+  ]);
+  return [...holding, ...ended];
+}
 
 /** Writes changes, and deletes what is older than the history. Of two sweeps at once, the first one writes. */
 export const saveChanges = (
@@ -48,12 +51,6 @@ export const saveChanges = (
   now: number,
 ) =>
   runBatch(db, [
-    ...begun.map((alert) =>
-      db
-        .insert(alerts)
-        .values({ ...alert, id: newId(), since: now })
-        .onConflictDoNothing(),
-    ),
     ...ended.map(({ id }) =>
       db
         .update(alerts)
@@ -62,6 +59,13 @@ export const saveChanges = (
     ),
     ...dropped.map(({ id }) =>
       db.delete(alerts).where(and(eq(alerts.id, id), isNull(alerts.claimed_at))),
+    ),
+    // Insertions come last: an alert that has become critical takes the place of its warning.
+    ...begun.map((alert) =>
+      db
+        .insert(alerts)
+        .values({ ...alert, id: newId(), since: now })
+        .onConflictDoNothing(),
     ),
     db.delete(alerts).where(lt(alerts.ended_at, now - HISTORY_MS)),
   ]);
@@ -184,7 +188,12 @@ export async function listExpiring(
   from: number,
   until: number,
 ): Promise<ExpiringToken[]> {
-  const isExpiring = and(gt(tokens.expires_at, from), lt(tokens.expires_at, until));
+  // Tokens with a short life are many, and would take the places of the others.
+  const isExpiring = and(
+    gt(tokens.expires_at, from),
+    lt(tokens.expires_at, until),
+    sql`${tokens.expires_at} - ${tokens.created_at} >= ${MIN_LIFE_MS}`,
+  );
   const isForOperators = sql`EXISTS (SELECT 1 FROM json_each(${tokens.scopes})
     WHERE value IN ${OPERATOR_SCOPES})`;
   const isOfOperator = sql`${tokens.user_id} IN

@@ -26,6 +26,7 @@ test("a model causes an alert when more than half of at least ten runs fail", ()
   ]);
   expect(of(5, 5)).toEqual([]);
   expect(of(0, 9)).toEqual([]);
+  expect(failureAlerts([{ model: "other", succeeded: 0, failed: 20 }], 0.5)).toEqual([]);
 });
 
 test("an alert about a disabled endpoint names the host of its URL and no more of it", () => {

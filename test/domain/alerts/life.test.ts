@@ -88,3 +88,28 @@ test("a message that a sweep is sending is due again after three minutes, with t
   const first = row({ notified_at: 1 });
   expect(messageId(first, "reminder")).not.toBe(messageId(row({ notified_at: 2 }), "reminder"));
 });
+
+test("a warning that becomes critical ends, and another alert begins that its silence does not cover", () => {
+  const warning = row({ level: "warning", silenced_until: NOW + DAY });
+  expect(changesOf([warning], [alert], NONE, NOW)).toMatchObject({
+    ended: [{ level: "warning" }],
+    begun: [{ level: "bad", silenced_until: null }],
+  });
+});
+
+test("a silence goes on if the alert returns, unless an operator has ended it since", () => {
+  const silenced = { silenced_until: NOW + DAY, silenced_by: "u1" };
+  const before = row({
+    ...silenced,
+    id: "a0",
+    since: NOW - 60 * MINUTE,
+    ended_at: NOW - 50 * MINUTE,
+  });
+  expect(changesOf([before], [alert], NONE, NOW).begun).toMatchObject([silenced]);
+  const since = row({ ended_at: NOW - MINUTE });
+  for (const rows of [
+    [before, since],
+    [since, before],
+  ])
+    expect(changesOf(rows, [alert], NONE, NOW).begun).toMatchObject([{ silenced_until: null }]);
+});

@@ -114,6 +114,25 @@ test("a message that is refused, or whose sender dies, is sent again with the sa
   await sweep(10);
 });
 
+test("an alert ends even if very many others have ended within the week", async () => {
+  const alert = lost();
+  const { path, sweep } = sweeper("webhook");
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)
+    INSERT INTO alerts (id, rule, subject, name, level, text, since, ended_at)
+    SELECT 'many-' || i, 'runner_lost', 'many-' || i, '', 'bad', '', ?1, ?1 + 1 FROM n`,
+  )
+    .bind(START)
+    .run();
+  for (const minute of [0, 2]) await sweep(minute, alert);
+  await sweep(4);
+  await env.DB.prepare("DELETE FROM alerts WHERE id LIKE 'many-%'").run();
+  expect(told(await messages(path, 2))).toEqual([
+    [["began", alert.subject]],
+    [["ended", alert.subject]],
+  ]);
+});
+
 test("a webhook about alerts is signed with a secret of SECRET_KEY", async () => {
   const { path, sweep } = sweeper("webhook");
   const alert = lost();
@@ -200,6 +219,14 @@ test("an endpoint that the service has disabled and tokens about to expire are f
   const { user_id } = await newWorld();
   const now = Date.now();
   const [endpoint, token, other] = [1, 2, 3].map(() => crypto.randomUUID());
+  // Tokens of a day, as a program makes them, take no place of others.
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+    INSERT INTO tokens (id, user_id, name, hash, prefix, scopes, service_role, created_at, expires_at)
+    SELECT ?1 || i, ?1, 'short', ?1 || i, '', '["predict"]', 'developer', ?2, ?2 + ?3 FROM n`,
+  )
+    .bind(user_id, now, DAY / 2)
+    .run();
   const expires = (id: unknown, role: string | null) =>
     env.DB.prepare(
       `INSERT INTO tokens (id, user_id, name, hash, prefix, scopes, service_role, created_at, expires_at)
