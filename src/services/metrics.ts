@@ -1,4 +1,5 @@
 /** The metrics of the deployment. */
+import type { GpuPoint } from "../domain/metrics/gpus.ts";
 import type { Point, Span } from "../domain/metrics/history.ts";
 import type { Bindings } from "../env.ts";
 import { linesOf } from "../lib/openmetrics.ts";
@@ -26,6 +27,11 @@ export const readHistory = (
   model: string | null,
   span: Span,
 ): Promise<Point[]> => metricsObject(env).history(model, span);
+
+export const readGpuHistory = (
+  { env }: Services,
+  span: Span,
+): Promise<{ pool: string; points: GpuPoint[] }[]> => metricsObject(env).gpuHistory(span);
 
 /** Returns the text of OpenMetrics, whose gauges are at most 10 s old. */
 export async function readMetrics({ env }: Services): Promise<string> {

@@ -1,5 +1,6 @@
 /** Charts of a model's or the deployment's metrics: runs by outcome, and how long their steps took. */
-import { type Percentiles, type Point, SPANS, type Span } from "../../domain/metrics/history.ts";
+import type { GpuPoint } from "../../domain/metrics/gpus.ts";
+import { type Point, SPANS, type Span } from "../../domain/metrics/history.ts";
 import type { TimeName } from "../../domain/metrics/measures.ts";
 import { scaleMaximum, stack } from "../account/scale.ts";
 import { duration } from "../ui/duration.ts";
@@ -114,10 +115,12 @@ const Times = ({
       span={span}
     >
       {(["p95", "p50"] as const).map((line) =>
-        runsWithout(points, name).map((run) => (
+        stretchesOf(points.map(({ times }) => times[name])).map((stretch) => (
           <polyline
             class={`line-${line}`}
-            points={run.map(({ n, times }) => `${n * STEP + STEP / 2},${y(times[line])}`).join(" ")}
+            points={stretch
+              .map(({ n, value }) => `${n * STEP + STEP / 2},${y(value[line])}`)
+              .join(" ")}
           />
         )),
       )}
@@ -125,19 +128,60 @@ const Times = ({
   );
 };
 
-/** Returns the stretches of points that have a time: a line does not cross a gap. */
-function runsWithout(points: Point[], name: TimeName): { n: number; times: Percentiles }[][] {
-  const stretches: { n: number; times: Percentiles }[][] = [];
-  for (const [n, point] of points.entries()) {
-    const times = point.times[name];
-    if (times === null) continue;
+const percent = (share: number) => `${Math.round(share * 100)} %`;
+
+/** Charts of the GPUs of each pool. */
+export const Gpus = ({ pools, span }: { pools: GpuPoints[]; span: Span }) =>
+  pools
+    .filter(({ points }) => points.some(({ busy, memory }) => busy !== null || memory !== null))
+    .map(({ pool, points }) => {
+      const latest = points.findLast(({ busy, memory }) => busy !== null || memory !== null);
+      const { busy = null, memory = null } = latest ?? {};
+      const parts = [
+        ...(busy === null ? [] : [`busy ${percent(busy)} of the time (solid line)`]),
+        ...(memory === null ? [] : [`${percent(memory)} of their memory used (dashed line)`]),
+      ];
+      return (
+        <Figure
+          title={`GPUs of ${pool}`}
+          text={`Latest: ${parts.join(", ")}.`}
+          marks={["100 %", "50 %", "0 %"]}
+          points={points}
+          span={span}
+        >
+          {(["memory", "busy"] as const).map((line) =>
+            stretchesOf(points.map(({ [line]: share }) => share)).map((stretch) => (
+              <polyline
+                class={`line-${line}`}
+                points={stretch
+                  .map(
+                    ({ n, value }) => `${n * STEP + STEP / 2},${Math.round((1 - value) * HEIGHT)}`,
+                  )
+                  .join(" ")}
+              />
+            )),
+          )}
+        </Figure>
+      );
+    });
+
+interface GpuPoints {
+  pool: string;
+  points: GpuPoint[];
+}
+
+/** Returns the stretches of points that have a value: a line does not cross a gap. */
+function stretchesOf<Value>(values: (Value | null)[]): { n: number; value: Value }[][] {
+  const stretches: { n: number; value: Value }[][] = [];
+  for (const [n, value] of values.entries()) {
+    if (value === null) continue;
     const last = stretches.at(-1);
-    if (last?.at(-1)?.n === n - 1) last.push({ n, times });
-    else stretches.push([{ n, times }]);
+    if (last?.at(-1)?.n === n - 1) last.push({ n, value });
+    else stretches.push([{ n, value }]);
   }
   // A single point becomes a short line, which can be seen.
-  return stretches.map((run) =>
-    run.length > 1 ? run : run.flatMap((one) => [one, { ...one, n: one.n + 0.3 }]),
+  return stretches.map((stretch) =>
+    stretch.length > 1 ? stretch : stretch.flatMap((one) => [one, { ...one, n: one.n + 0.3 }]),
   );
 }
 
@@ -148,7 +192,9 @@ const Figure = ({
   points,
   span,
   children,
-}: Pick<MetricsProps, "points" | "span"> & {
+}: {
+  points: { at: number }[];
+  span: Span;
   title: string;
   text: string;
   marks: string[];

@@ -2,12 +2,12 @@
 import { z } from "zod";
 import { SPANS, type Span } from "../../domain/metrics/history.ts";
 import { modelName } from "../../protocol/operator.ts";
-import { readHistory } from "../../services/metrics.ts";
+import { readGpuHistory, readHistory } from "../../services/metrics.ts";
 import { requireOperator, requireUser } from "../access.ts";
 import { pages } from "../context.ts";
 import { modelAddress, ownModelOf, referenceOf, renderModel } from "../ui/model-header.tsx";
 import { FleetTabs } from "../ui/tabs.tsx";
-import { Metrics } from "./charts.tsx";
+import { Gpus, Metrics } from "./charts.tsx";
 
 const shown = z.object({
   span: z.enum(Object.keys(SPANS) as [Span, ...Span[]]).catch("24h"),
@@ -27,7 +27,10 @@ export const metricsPages = pages()
   })
   .get("/fleet/metrics", requireOperator, async (c) => {
     const { span, model } = shown.parse(c.req.query());
-    const points = await readHistory(c.var.services, model ?? null, span);
+    const [points, gpus] = await Promise.all([
+      readHistory(c.var.services, model ?? null, span),
+      model === undefined ? readGpuHistory(c.var.services, span) : [],
+    ]);
     const address = `/fleet/metrics?${model === undefined ? "" : `model=${encodeURIComponent(model)}&`}`;
     return c.render(
       <>
@@ -37,6 +40,7 @@ export const metricsPages = pages()
           see <a href="/docs/monitoring">Monitoring</a>.
         </p>
         <Metrics points={points} span={span} address={address} />
+        <Gpus pools={gpus} span={span} />
       </>,
       { title: model === undefined ? "Metrics" : `Metrics of ${model}` },
     );

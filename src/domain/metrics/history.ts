@@ -66,7 +66,11 @@ export function boundariesOf(span: Span, now: number): number[] {
  * Returns a point for each pair of boundaries.
  * @param series the samples of each set of labels, oldest first, up to the present
  */
-export function pointsOf(series: SumsAt[][], boundaries: number[]): Point[] {
+export const pointsOf = (series: SumsAt[][], boundaries: number[]): Point[] =>
+  risesOf(series, boundaries).map((rise, n) => pointOf(boundaries[n] ?? 0, rise));
+
+/** Returns how much all series together rose between each pair of boundaries. */
+export function risesOf(series: SumsAt[][], boundaries: number[]): Measures[] {
   const rises = boundaries.slice(1).map((): Measures => ({}));
   for (const samples of series) {
     let next = 0;
@@ -79,7 +83,7 @@ export function pointsOf(series: SumsAt[][], boundaries: number[]): Point[] {
     for (const [n, rise] of rises.entries())
       rises[n] = summed(rise, riseOf(known[n] ?? {}, known[n + 1] ?? {}));
   }
-  return rises.map((rise, n) => pointOf(boundaries[n] ?? 0, rise));
+  return rises;
 }
 
 function pointOf(at: number, rise: Measures): Point {

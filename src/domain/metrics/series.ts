@@ -3,9 +3,12 @@ import { type Family, type Labels, limitText, type Sample } from "../../lib/open
 import { UNIT } from "../../protocol/money.ts";
 import { BUCKETS_MS, histogramOf, type Measures, TIMES, type TimeName } from "./measures.ts";
 
-/** Sums of one set of labels. Series of `predictions` have the outcomes and quantities, those of `times` the times. */
+/**
+ * Sums of one set of labels. Series of `predictions` have the outcomes and quantities, those of `times` the times.
+ * Those of `gpus` are drawn in charts only.
+ */
 export interface CountedSeries {
-  family: "predictions" | "times" | "pool" | "requests" | "deliveries";
+  family: "predictions" | "times" | "pool" | "requests" | "deliveries" | "gpus";
   labels: Readonly<Record<string, string>>;
   counts: Measures;
 }

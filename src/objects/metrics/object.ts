@@ -7,6 +7,7 @@ import { DurableObject } from "cloudflare:workers";
 import { z } from "zod";
 import type { Outcomes } from "../../domain/alerts/deployment.ts";
 import { budgetGauge, gaugesOf } from "../../domain/metrics/gauges.ts";
+import { type GpuPoint, gpuMeasures, gpuPointsOf } from "../../domain/metrics/gpus.ts";
 import {
   boundariesOf,
   type Point,
@@ -14,6 +15,7 @@ import {
   SAMPLE_MS,
   SAMPLES_MS,
   type Span,
+  type SumsAt,
   THINNED,
 } from "../../domain/metrics/history.ts";
 import { isImportant, type Levels, levels, levelsAt } from "../../domain/metrics/levels.ts";
@@ -49,7 +51,17 @@ CREATE TABLE IF NOT EXISTS samples (
 
 /** Bounds of what is stored, so that an exposition has at most 20,000 series. */
 const MAX_MODELS = 200;
-const MAX_OF_FAMILY = { predictions: 1_000, times: 90, pool: 100, requests: 500, deliveries: 1 };
+const MAX_OF_FAMILY = {
+  predictions: 1_000,
+  times: 90,
+  pool: 100,
+  requests: 500,
+  deliveries: 1,
+  gpus: 50,
+};
+
+/** The place of GPUs among samples: the name of a model has a slash. */
+const GPUS = "gpus";
 
 /** Gauges and the status are at most this old. */
 const FRESH_MS = 10_000;
@@ -61,6 +73,13 @@ const WRITER_MS = 35 * DAY_MS;
 const MAX_WATCHED = 1_000;
 /** Series that have not risen for so long are dropped: those of models that are gone make room for others. */
 const SERIES_MS = 90 * DAY_MS;
+
+interface Sums {
+  model: string;
+  /** The pool, for GPUs. */
+  hardware: string;
+  counts: Measures;
+}
 
 export class MetricsObject extends DurableObject<Bindings> {
   readonly #series = new Map<string, CountedSeries>();
@@ -122,19 +141,35 @@ export class MetricsObject extends DurableObject<Bindings> {
     const now = Date.now();
     const boundaries = boundariesOf(span, now);
     const present = this.#sums().filter((one) => one.model === (model ?? ""));
-    const series = present.map(({ hardware, counts }) => {
-      const samples = this.ctx.storage.sql
-        .exec<{ at: number; counts: string }>(
-          `SELECT at, counts FROM samples WHERE model = ?1 AND hardware = ?2 AND at >= coalesce(
-            (SELECT max(at) FROM samples WHERE model = ?1 AND hardware = ?2 AND at <= ?3), 0)
-          ORDER BY at`,
-          ...[model ?? "", hardware, boundaries[0] ?? now],
-        )
-        .toArray();
-      const known = samples.map(({ at, counts }) => ({ at, counts: measuresIn(counts) }));
-      return [...known, { at: now, counts }];
-    });
+    const series = present.map((sums) => [
+      ...this.#samples(sums, boundaries[0] ?? now),
+      { at: now, counts: sums.counts },
+    ]);
     return pointsOf(series, boundaries);
+  }
+
+  /** Returns the points of the charts of GPUs by pool. */
+  gpuHistory(span: Span): { pool: string; points: GpuPoint[] }[] {
+    const now = Date.now();
+    const boundaries = boundariesOf(span, now);
+    return this.#gpus().map((sums) => {
+      const samples = this.#samples(sums, boundaries[0] ?? now);
+      const all = [...samples, { at: now, counts: sums.counts }];
+      return { pool: sums.hardware, points: gpuPointsOf(all, boundaries) };
+    });
+  }
+
+  /** Returns the samples since a time, and the last one before it. */
+  #samples({ model, hardware }: Sums, since: number): SumsAt[] {
+    return this.ctx.storage.sql
+      .exec<{ at: number; counts: string }>(
+        `SELECT at, counts FROM samples WHERE model = ?1 AND hardware = ?2 AND at >= coalesce(
+          (SELECT max(at) FROM samples WHERE model = ?1 AND hardware = ?2 AND at <= ?3), 0)
+        ORDER BY at`,
+        ...[model, hardware, since],
+      )
+      .toArray()
+      .map(({ at, counts }) => ({ at, counts: measuresIn(counts) }));
   }
 
   /** Returns how the runs of each model have ended since a time; since up to 5 minutes before it, as sampled. */
@@ -169,8 +204,17 @@ export class MetricsObject extends DurableObject<Bindings> {
       .map((row) => levelsAt(levels.parse(JSON.parse(row.levels)), Date.now()));
   }
 
-  override alarm(): void {
-    const now = Date.now();
+  override async alarm(): Promise<void> {
+    const pools = (await readPools(this.env)).filter(({ gpus }) => gpus.length > 0);
+    this.ctx.storage.transactionSync(() => {
+      for (const { pool, gpus } of pools) this.#raise("gpus", { pool }, gpuMeasures(gpus));
+      this.#keepHistory(Date.now());
+    });
+    // Idle GPUs are read as well.
+    if (pools.length > 0) await this.#arm();
+  }
+
+  #keepHistory(now: number): void {
     const { sql } = this.ctx.storage;
     this.#sample(now);
     sql.exec("DELETE FROM writers WHERE at < ?", now - WRITER_MS);
@@ -188,7 +232,7 @@ export class MetricsObject extends DurableObject<Bindings> {
   #sample(now: number): void {
     const { sql } = this.ctx.storage;
     const at = Math.floor(now / SAMPLE_MS) * SAMPLE_MS;
-    for (const { model, hardware, counts } of this.#sums()) {
+    for (const { model, hardware, counts } of [...this.#sums(), ...this.#gpus()]) {
       const text = JSON.stringify(counts);
       const [last] = sql
         .exec<{ counts: string }>(
@@ -212,9 +256,15 @@ export class MetricsObject extends DurableObject<Bindings> {
       );
   }
 
+  #gpus(): Sums[] {
+    return [...this.#series.values()].flatMap(({ family, labels, counts }) =>
+      family === "gpus" ? [{ model: GPUS, hardware: labels.pool ?? "", counts }] : [],
+    );
+  }
+
   /** Returns the sums by model and hardware, with those of the deployment under empty names. */
-  #sums(): { model: string; hardware: string; counts: Measures }[] {
-    const sums = new Map<string, { model: string; hardware: string; counts: Measures }>();
+  #sums(): Sums[] {
+    const sums = new Map<string, Sums>();
     for (const { family, labels, counts } of this.#series.values()) {
       if (family !== "times" && family !== "predictions") continue;
       const { model = "", hardware = "" } = labels;

@@ -33,7 +33,15 @@ export interface NumberedBatch {
 
 export const metricsObject = (env: Bindings) =>
   bounded(() => inJurisdiction(env, env.METRICS).getByName("metrics"), {
-    repeatable: ["addBatch", "exposition", "history", "outcomes", "watched", "status"],
+    repeatable: [
+      "addBatch",
+      "exposition",
+      "history",
+      "gpuHistory",
+      "outcomes",
+      "watched",
+      "status",
+    ],
   });
 
 /** Counts are sent this long after the first of them. */
