@@ -114,6 +114,21 @@ test("a message that is refused, or whose sender dies, is sent again with the sa
   await sweep(10);
 });
 
+test("a warning that becomes critical is told again, as an alert of its own", async () => {
+  const alert = lost();
+  const { path, sweep } = sweeper("webhook");
+  for (const minute of [0, 2]) await sweep(minute, { ...alert, level: "warning" });
+  for (const minute of [4, 6]) await sweep(minute, alert);
+  const all = (await messages(path, 3)).flatMap(({ alerts }) => alerts);
+  expect(all.map(({ event, severity }) => [event, severity])).toEqual([
+    ["began", "warning"],
+    ["ended", "warning"],
+    ["began", "critical"],
+  ]);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(2);
+  await sweep(8);
+});
+
 test("an alert ends even if very many others have ended within the week", async () => {
   const alert = lost();
   const { path, sweep } = sweeper("webhook");
