@@ -8,7 +8,9 @@ import { type Attribute, SPAN_KINDS, type Span, STATUS_ERROR } from "../../proto
 import { quantitiesOf } from "../money/quantities.ts";
 import type { PredictionSpec, PredictionState } from "../predictions/state.ts";
 import { type RunFacts, type Step, timeline } from "../predictions/timeline.ts";
-import { spanIdOf, type Trace } from "./trace.ts";
+import type { Delivery } from "../webhooks/delivery.ts";
+import type { WebhookEvent } from "../webhooks/outbox.ts";
+import { newSpanId, spanIdOf, type Trace } from "./trace.ts";
 
 /** The operations that the conventions know. Others are called `predict`. */
 const OPERATIONS: Partial<Record<OpenAiCall, string>> = {
@@ -111,6 +113,30 @@ export function spansOf(
   return [root, ...parts.map((part) => ({ parent: trace.span_id, ...part }))].map((part) =>
     spanOf(trace, spec, part),
   );
+}
+
+/** Returns the span of a webhook's delivery that has ended, from its event on. URLs may be secret. */
+export function deliverySpan(
+  trace: Trace,
+  spec: PredictionSpec,
+  { event, at }: Pick<WebhookEvent, "event" | "at">,
+  { state, attempts }: Pick<Delivery, "state" | "attempts">,
+  now: number,
+): Span {
+  return spanOf(trace, spec, {
+    id: newSpanId(),
+    name: `webhook ${event}`,
+    parent: trace.span_id,
+    kind: "client",
+    from: at,
+    to: now,
+    values: {
+      "http.request.method": "POST",
+      "http.response.status_code": attempts.at(-1)?.status ?? null,
+      "auspex.webhook.attempts": attempts.length,
+    },
+    error: state === "failed" ? "external" : undefined,
+  });
 }
 
 const modelOf = ({ model }: PredictionSpec) => `${model.owner}/${model.name}`;

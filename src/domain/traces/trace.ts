@@ -56,6 +56,9 @@ export function beginTrace(
   };
 }
 
+/** Returns the id of a span that is not one of an attempt. */
+export const newSpanId = (): string => randomHex(8);
+
 const randomHex = (bytes: number) => hex(crypto.getRandomValues(new Uint8Array(bytes)));
 
 /** Spans of an attempt. A failed attempt has only `run`, the parent of what its container reports. */

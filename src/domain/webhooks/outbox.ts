@@ -59,7 +59,7 @@ export interface OutboxEvent extends WebhookEvent {
   deliveries: Delivery[];
 }
 
-interface PlannedDelivery {
+export interface PlannedDelivery {
   event: OutboxEvent;
   delivery: Delivery;
 }

@@ -1,21 +1,45 @@
-/** The trace of a prediction that has ended, as one message of the queue of traces. */
-import { spansOf } from "../../domain/traces/spans.ts";
+/** The trace of a prediction that has ended, as one message of the queue of traces, and those of its webhooks. */
+import { deliverySpan, spansOf } from "../../domain/traces/spans.ts";
+import type { PlannedDelivery } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
+import type { Span } from "../../protocol/traces.ts";
 import { pastFactsOf } from "./reads.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** Callers that wait for the end come first, then the row. */
 const DELAY_MS = 50;
 
-/** Never rejects: a trace that is lost is only a warning. */
-export async function sendTrace({ TRACES }: Bindings, record: PredictionRecord): Promise<void> {
+export async function sendTrace(env: Bindings, record: PredictionRecord): Promise<void> {
   const { spec, state } = record.life;
-  if (!spec.trace) return;
+  const { trace } = spec;
+  if (!trace) return;
+  await scheduler.wait(DELAY_MS);
+  await send(env, record, () => spansOf(trace, spec, state, pastFactsOf(record)));
+}
+
+/** Sends the span of a delivery that has ended. A stream has too many deliveries of the event `output`. */
+export async function sendDelivery(
+  env: Bindings,
+  record: PredictionRecord,
+  { event, delivery }: PlannedDelivery,
+): Promise<void> {
+  const { spec } = record.life;
+  const { trace } = spec;
+  if (!trace || event.event === "output" || delivery.state === "pending") return;
+  await send(env, record, () => [deliverySpan(trace, spec, event, delivery, Date.now())]);
+}
+
+/** Never rejects: a trace that is lost is only a warning. */
+async function send(
+  { TRACES }: Bindings,
+  { life: { spec } }: PredictionRecord,
+  make: () => Span[],
+): Promise<void> {
   try {
-    await scheduler.wait(DELAY_MS);
-    await TRACES.send({ spans: spansOf(spec.trace, spec, state, pastFactsOf(record)) });
+    await TRACES.send({ spans: make() });
   } catch (error) {
-    logger.warn("Trace not sent", { prediction_id: spec.id, trace_id: spec.trace.trace_id, error });
+    const trace_id = spec.trace?.trace_id;
+    logger.warn("Trace not sent", { prediction_id: spec.id, trace_id, error });
   }
 }

@@ -23,6 +23,7 @@ import type { WebhookEndpointRow } from "../../storage/webhooks/endpoints.ts";
 import { accountAt } from "../stubs/account.ts";
 import type { EventDeliveries, ReplicateView } from "../stubs/prediction.ts";
 import type { PredictionRecord } from "./record.ts";
+import { sendDelivery } from "./trace.ts";
 
 /** A try counts as lost after this many time limits: one to prepare it, one to post it, and a margin. */
 const LOST_FACTOR = 2.5;
@@ -85,6 +86,7 @@ export class WebhookSender {
     const settled = outbox.settle(begun, outcome, Date.now(), Math.random(), this.#rules);
     if (settled === "late") return;
     this.#options.onChange(record);
+    await sendDelivery(this.#options.env, record, begun);
     if (!endpoint) return;
     const { switchOffMs } = this.#settings;
     const isLast = settled === "failed";

@@ -8,6 +8,7 @@ import { captureLog } from "../support/log.ts";
 import { objectOf } from "../support/objects.ts";
 import { answer, chat, completion, newOpenAi } from "../support/openai.ts";
 import { newPlayground } from "../support/playground.ts";
+import { addressOf, freshPath, received, script } from "../support/receiver.ts";
 import { bodyOf, reportTo, WAIT, waitingRunner } from "../support/short-runs.ts";
 import { ClientOf, collected, deliverTraces, holdTraces, tracing } from "../support/traces.ts";
 import { newWorld } from "../support/world.ts";
@@ -61,6 +62,58 @@ test("a prediction continues the caller's trace to the container, and its end re
   expect(attributeOf(run, "gen_ai.usage.input_tokens")).toBe(5);
   expect(attributeOf(run, "auspex.runner.id")).toBe(runner.id);
   for (const span of spans) expect(attributeOf(span, "auspex.prediction.id")).toBe(body.id);
+});
+
+test("a webhook's delivery is a span of its prediction's trace, without its address and its data", async () => {
+  const world = await newWorld();
+  const { bindings, path } = tracing();
+  const traces = holdTraces();
+  const client = new ClientOf(world.client, bindings);
+  const hook = freshPath();
+  const events = ["output", "completed"];
+  await client.create(
+    { model: world.model, input: { prompt: SECRET }, webhook: { url: addressOf(hook), events } },
+    { traceparent: TRACEPARENT },
+  );
+  const runner = await world.runner();
+  const channel = await runner.connect(await runner.take());
+  await channel.report([{ event: "output", data: SECRET }], {
+    status: "succeeded",
+    output: "items",
+  });
+  await received(hook, 1);
+  const messages = await traces.sent(2);
+  expect(JSON.stringify(messages)).not.toMatch(new RegExp(`${SECRET}|${hook}`));
+  await deliverTraces(bindings, messages);
+  const [spans = []] = await collected(path);
+  const span = named(spans, "webhook completed");
+  const root = named(spans, "POST /v1/predictions");
+  expect(span).toMatchObject({ traceId: TRACE, parentSpanId: root.spanId, kind: 3 });
+  expect(span.status).toEqual({});
+  expect(attributeOf(span, "http.response.status_code")).toBe(200);
+  expect(attributeOf(span, "auspex.webhook.attempts")).toBe(1);
+});
+
+test("a delivery that has failed for good is a span with an error", async () => {
+  const world = await newWorld();
+  const { bindings } = tracing();
+  const traces = holdTraces();
+  const client = new ClientOf(world.client, bindings);
+  const hook = freshPath();
+  await script(hook, { status: 410 });
+  await client.create(
+    { model: world.model, input: {}, webhook: { url: addressOf(hook), events: ["completed"] } },
+    { traceparent: TRACEPARENT },
+  );
+  const runner = await world.runner();
+  const channel = await runner.connect(await runner.take());
+  await channel.report([], { status: "succeeded", output: "items" });
+  const messages = await traces.sent(2);
+  const spans = otlpSpans.parse(messages.flatMap((one) => one.spans));
+  const span = named(spans, "webhook completed");
+  expect(span.status).toEqual({ code: 2 });
+  expect(attributeOf(span, "error.type")).toBe("external");
+  expect(attributeOf(span, "http.response.status_code")).toBe(410);
 });
 
 test("an OpenAI call has a trace of its own, named by its operation and its route", async () => {
