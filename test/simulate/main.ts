@@ -45,7 +45,7 @@ function simulateLoad(load: number): Table {
   );
   const table = {
     title: `Load ${load}: cold starts, p95 wait, lines that grow`,
-    head: ["", ...POLICY_NAMES, "flood", "in range", "within 2 ×"],
+    head: ["", ...POLICY_NAMES, "flood", "beside claims", "in range", "within 2 ×"],
     rows: scenes.map(({ name, studies }) => [name, ...cellsOf(studies)]),
     verdicts: verdictsOf(
       load,
@@ -66,6 +66,7 @@ function cellsOf(studies: readonly Study[]): string[] {
   return [
     ...POLICY_NAMES.map(outcome),
     times(average(({ flood }) => flood)),
+    times(average(({ claims }) => claims.others)),
     `${Math.round(average(({ within }) => within))} %`,
     `${Math.round(average(({ withinTwice }) => withinTwice))} %`,
   ];

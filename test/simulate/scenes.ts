@@ -4,7 +4,7 @@ import type { Range } from "../../src/domain/scheduling/decide/forecasts.ts";
 import { mean, quantile } from "../bench/statistics.ts";
 import { POLICIES, type PolicyName } from "./policies.ts";
 import { type Course, type Fate, simulate } from "./simulate.ts";
-import { FLOODER, GPUS, type Scene, type SimulatedJob, traceOf } from "./trace.ts";
+import { FLOODER, GPUS, HARDWARE, type Scene, type SimulatedJob, traceOf } from "./trace.ts";
 
 export const LOADS = [0.05, 0.1, 0.2, 0.4, 0.5];
 export const ARRIVALS = ["poisson", "bursts"] as const;
@@ -23,6 +23,7 @@ export interface Study {
   flood: number;
   /** The share of waiting jobs whose wait was within the forecast range, in percent. */
   within: number;
+  claims: ClaimOutcome;
   /** The share of waiting jobs whose wait was half to twice the middle of the forecast range, in percent. */
   withinTwice: number;
 }
@@ -51,6 +52,7 @@ export function study(scene: Scene): Study {
       fifo: outcome("fifo"),
     },
     flood: floodRatio(scene, course),
+    claims: claimOutcome(trace),
     within: percent((wait, { p10_ms, p90_ms }) => wait >= p10_ms && wait <= p90_ms),
     withinTwice: percent((wait, { p50_ms }) => wait >= p50_ms / 2 && wait <= p50_ms * 2),
   };
@@ -60,9 +62,11 @@ export function study(scene: Scene): Study {
 function simulateTold(trace: readonly SimulatedJob[]) {
   const rules = POLICIES.auspex(trace);
   const told = new Map<SimulatedJob, Range>();
-  const course = simulate(trace, rules, (job, now) => {
-    const range = explain(rules.state, job.ask.id, now)?.range ?? "unknown";
-    if (range !== "unknown") told.set(job, range);
+  const course = simulate(trace, rules, {
+    seen: (job, now) => {
+      const range = explain(rules.state, job.ask.id, now)?.range ?? "unknown";
+      if (range !== "unknown") told.set(job, range);
+    },
   });
   return { course, told };
 }
@@ -92,6 +96,31 @@ function floodRatio(scene: Scene, calm: Course): number {
   const others = ({ fates }: Course) =>
     fates.filter(({ job }) => !isFlood(job) && job.ask.at >= from && job.ask.at <= to);
   return p95(others(flooded)) / p95(others(calm));
+}
+
+/** Models of the trace that have a claim, each on one container: few ask for them, so that others evict them. */
+const CLAIMED = ["model-3", "model-10", "model-20"];
+
+interface ClaimOutcome {
+  /** Cold starts of the claimed models, but for their warm-ups. */
+  cold: number;
+  /** The ratio of the others' p95 to that on a fleet without the claimed GPUs. */
+  others: number;
+}
+
+function claimOutcome(trace: readonly SimulatedJob[]): ClaimOutcome {
+  const isClaimed = ({ ask }: SimulatedJob) => CLAIMED.includes(ask.key);
+  const claims = CLAIMED.map((key) => {
+    return { account: "claims", hardware: HARDWARE, key, gpus: 1, min: 1, max: 1 };
+  });
+  const claimed = simulate(trace, POLICIES.auspex(trace), { claims });
+  const rest = trace.filter((job) => !isClaimed(job));
+  const without = simulate(rest, POLICIES.auspex(rest), { gpus: [3, 3, 3] });
+  const others = claimed.fates.filter(({ job }) => !isClaimed(job));
+  return {
+    cold: claimed.fates.filter(({ job, cold }) => cold && isClaimed(job)).length,
+    others: p95(afterWarmUp(trace, others)) / p95(afterWarmUp(trace, without.fates)),
+  };
 }
 
 const isFlood = ({ ask }: SimulatedJob): boolean => ask.account === FLOODER;

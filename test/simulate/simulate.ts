@@ -1,11 +1,12 @@
 /** Boxes and jobs under a virtual clock, with one set of rules that hands out. */
 import type { HandedOut } from "../../src/domain/scheduling/decide/decide.ts";
 import type { PoolState } from "../../src/domain/scheduling/decide/pool-state.ts";
+import type { Claim } from "../../src/domain/scheduling/decide/types.ts";
 import { type Happening, SimBox } from "./sim-box.ts";
 import type { SimulatedJob } from "./trace.ts";
 
-const BOXES = 4;
-const GPUS_PER_BOX = 3;
+/** The GPUs of each box. */
+const BOXES = [3, 3, 3, 3];
 
 export interface Rules {
   state: PoolState;
@@ -27,16 +28,21 @@ export interface Course {
   waiting: number[];
 }
 
-/** @param seen is called when a job has come whose run has not begun at once */
+interface Scenery {
+  /** Called when a job has come whose run has not begun at once. */
+  seen?: (job: SimulatedJob, now: number) => void;
+  gpus?: readonly number[];
+  /** Warm-ups for these claims are asked for at the start, and whenever a claim lacks a container. */
+  claims?: readonly Claim[];
+}
+
 export function simulate(
   trace: readonly SimulatedJob[],
   rules: Rules,
-  seen?: (job: SimulatedJob, now: number) => void,
+  { seen, gpus = BOXES, claims = [] }: Scenery = {},
 ): Course {
   const { state } = rules;
-  const boxes = new Map(
-    Array.from({ length: BOXES }, (_, n) => [`box-${n}`, new SimBox(`box-${n}`, GPUS_PER_BOX)]),
-  );
+  const boxes = new Map(gpus.map((count, n) => [`box-${n}`, new SimBox(`box-${n}`, count)]));
   const jobs = new Map(trace.map((job) => [job.ask.id, job]));
   const cold = new Set<string>();
   const course: Course = { fates: [], waiting: [] };
@@ -49,6 +55,7 @@ export function simulate(
       else if (one.what === "ended") state.measured(one.key, { run_ms: one.run_ms });
       else {
         const { ask } = one.job;
+        if (ask.warm_up) continue;
         course.fates.push({ job: one.job, wait_ms: now - ask.at, cold: cold.has(ask.id) });
       }
     }
@@ -66,10 +73,24 @@ export function simulate(
     }
   };
 
+  const warmUp = () => {
+    for (const { key, hardware, min } of claims) {
+      const isWaiting = [...state.line.warmUps].some(({ ask }) => ask.key === key);
+      const like = trace.find(({ ask }) => ask.key === key);
+      if (!like || isWaiting || state.fleet.lacking(`${hardware} ${key}`) === 0) continue;
+      if (min > 1) throw new Error("a claim of the simulation holds one container");
+      const id = `warm-up of ${key} at ${now}`;
+      const job = { ...like, run_ms: 0, ask: { ...like.ask, id, at: now, warm_up: true } };
+      jobs.set(id, job);
+      state.ask(job.ask);
+    }
+  };
+
   for (const box of boxes.values()) {
     state.report(box.view(), now);
     state.setTakes(box.id, true);
   }
+  state.fleet.setClaims(claims);
   for (let next = 0; course.fates.length < trace.length; ) {
     const due = Math.min(...[...boxes.values()].map((box) => box.due));
     const arrival = trace[next];
@@ -81,6 +102,7 @@ export function simulate(
       course.waiting.push(state.waiting);
       state.ask(arrival.ask);
     }
+    warmUp();
     handOut();
     if (arrival && arrival.ask.at <= now && course.fates.at(-1)?.job !== arrival)
       seen?.(arrival, now);

@@ -33,6 +33,16 @@ export function verdictsOf(load: number, scenes: readonly Study[][]): Verdict[] 
       average((studies) => mean(studies.map(({ flood }) => flood))),
       { most: 1.25 },
     ),
+    verdict(
+      "cold starts of claimed models",
+      average((studies) => mean(studies.map(({ claims }) => claims.cold))),
+      { most: 0 },
+    ),
+    verdict(
+      "the others' p95 beside claims to that without the claimed GPUs",
+      average((studies) => mean(studies.map(({ claims }) => claims.others))),
+      { most: 1.05 },
+    ),
     verdict("waits within their range, %", within, { least: 75 }),
     verdict("waits within their range, %", within, { most: 90 }),
     verdict(

@@ -16,6 +16,8 @@ export interface Container {
   readonly idle_since: number | undefined;
   users: number;
   runs: number[];
+  /** Whether a claim holds the container: it is not stopped for others. */
+  claimed: boolean;
 }
 
 export interface Handed extends Handout {
@@ -43,6 +45,8 @@ export class Box {
   idleGpus = 0;
   idleContainers = 0;
   usedGpus = 0;
+  claimedGpus = 0;
+  #claimedContainers = 0;
   #view: BoxView;
   #reported = "";
   #lastNumber = 0;
@@ -172,11 +176,18 @@ export class Box {
     return this.#view.images.has(image);
   }
 
-  /** How many containers of a class the box could have, if it had no other. */
+  /** How many containers of a class the box could have, if it had no other but those that claims hold. */
   capacity(gpus: number): number {
-    const { slots, containers_max } = this.#view;
-    const fit = gpus > 0 ? Math.floor(this.#view.gpus / gpus) : containers_max;
-    return Math.min(fit, slots, containers_max);
+    const { slots } = this.#view;
+    const most = Math.max(0, this.#view.containers_max - this.#claimedContainers);
+    const fit =
+      gpus > 0 ? Math.floor(Math.max(0, this.#view.gpus - this.claimedGpus) / gpus) : most;
+    return Math.min(fit, slots, most);
+  }
+
+  /** Counts again, after claims have changed which containers they hold. */
+  recount(): void {
+    this.#count();
   }
 
   *idle(): Generator<Container> {
@@ -197,7 +208,7 @@ export class Box {
         max_concurrency,
       };
       const runs = [...view.runs];
-      this.containers.set(id, { ...what, phase, since, idle_since, users, runs });
+      this.containers.set(id, { ...what, phase, since, idle_since, users, runs, claimed: false });
     }
     for (const handed of this.handouts.values())
       if (handed.number > this.#view.handed) this.#put(handed);
@@ -218,7 +229,7 @@ export class Box {
     const { key, hardware, gpus, max_concurrency } = ask;
     const what = { id: container, box: this, queueKey, key, hardware, gpus, max_concurrency };
     const state = { phase: "starting", since: at, idle_since: undefined, users: 1 } as const;
-    this.containers.set(container, { ...what, ...state, runs: [] });
+    this.containers.set(container, { ...what, ...state, runs: [], claimed: false });
   }
 
   /** Finds a container that takes another job of the queue key, after it has become known under its own name. */
@@ -232,8 +243,14 @@ export class Box {
     this.idleGpus = 0;
     this.idleContainers = 0;
     this.usedGpus = 0;
+    this.claimedGpus = 0;
+    this.#claimedContainers = 0;
     for (const one of this.containers.values()) {
       held += one.gpus;
+      if (one.claimed) {
+        this.claimedGpus += one.gpus;
+        this.#claimedContainers += 1;
+      }
       if (one.users > 0) this.usedGpus += one.gpus;
       if (!isIdle(one)) continue;
       this.idleGpus += one.gpus;
@@ -249,8 +266,12 @@ export class Box {
   }
 }
 
-/** Whether no job uses the container. It may start for a job that was canceled: it may take the next one. */
-export const isIdle = ({ phase, users }: Container): boolean => phase !== "stopping" && users === 0;
+/**
+ * Whether the container may be stopped for another: no job uses it, and no claim holds it. It may start for a job
+ * that was canceled: it may take the next one.
+ */
+export const isIdle = ({ phase, users, claimed }: Container): boolean =>
+  phase !== "stopping" && users === 0 && !claimed;
 
 export const canTake = ({ phase, users, max_concurrency }: Container): boolean =>
   phase !== "stopping" && users < max_concurrency;

@@ -72,10 +72,12 @@ export class ClassLook {
       ? Number.POSITIVE_INFINITY
       : shares.wantedUntil(hardware, account);
     if (wantedUntil <= now) return Number.POSITIVE_INFINITY;
-    const most = Math.max(1, Math.floor(this.#capacity * settings.account_share));
+    // A claim may always fill its own containers.
+    const least = Math.max(1, this.#state.fleet.claims.get(account)?.min ?? 0);
+    const most = Math.floor(this.#capacity * settings.account_share);
     const isFlood = this.#floods(account);
     this.until = Math.min(this.until, isFlood ? now + FLOOD.look_ms : wantedUntil);
-    return isFlood ? Math.min(most, this.#leftBy(account)) : most;
+    return Math.max(least, isFlood ? Math.min(most, this.#leftBy(account)) : most);
   }
 
   get #capacity(): number {
@@ -104,7 +106,7 @@ export class ClassLook {
   #leftBy(account: string): number {
     const others = this.#state.shares.meanOfOthers(this.hardware, account, this.now);
     const left = this.#capacity - others - FLOOD.deviations * Math.sqrt(others);
-    return Math.max(1, Math.floor(left));
+    return Math.floor(left);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Decides which job is handed to which box next. It only reads; `PoolState.apply` makes it so. The rules, in
- * their order: a job that was overtaken too often; a container that is up, in fair order; then for each
+ * their order: the containers that claims lack; a job that was overtaken too often; a container that is up, in fair order; then for each
  * waiting job, unless a container will serve it sooner than one of its own would be ready: room on a box that
  * has the image, any room, room that is made by stopping idle containers.
  */
@@ -49,6 +49,7 @@ class Deciding {
 
   decide(): Decision {
     const choice =
+      this.#warmUp() ??
       this.#best((look) => this.#serveOverdue(look)) ??
       this.#best((look) => this.#join(look)) ??
       this.#best((look) => this.#start(look));
@@ -74,9 +75,24 @@ class Deciding {
     return best?.choice;
   }
 
+  /** Starts the containers that claims lack. They stay, so that others gain nothing by going first. */
+  #warmUp(): Choice | undefined {
+    for (const job of this.#state.line.warmUps) {
+      const look = this.#looks.find(({ hardware }) => hardware === job.ask.hardware);
+      const choice = this.#joinFor(job) ?? (look && this.#startFor(job, look));
+      if (choice) return choice;
+      if (this.#state.fleet.lacking(job.queueKey) === 0) continue;
+      // Containers that are never idle make room only for a reservation.
+      const reservesAt = job.ask.at + this.#state.settings.reserve_ms;
+      if (reservesAt <= this.#now) this.#reserve(job);
+      else this.#lookAgain(reservesAt);
+    }
+    return undefined;
+  }
+
   #serveOverdue(look: ClassLook): Choice | undefined {
     for (const job of look.firsts) {
-      if (job.overtaken < MAX_OVERTAKEN) continue;
+      if (job.overtaken < MAX_OVERTAKEN || job.ask.warm_up) continue;
       const choice = this.#joinFor(job) ?? this.#startFor(job, look);
       if (choice) return choice;
       this.#reserve(job);
@@ -114,6 +130,7 @@ class Deciding {
   #joinFor(job: Job): Choice | undefined {
     const { fleet } = this.#state;
     if (!fleet.isOpen(job.queueKey)) return undefined;
+    if (job.ask.warm_up && fleet.lacking(job.queueKey) > 0) return undefined;
     const container = fleet.joinable(job.queueKey, (box) => this.#isAllowed(job, box, false));
     if (!container) return undefined;
     return { do: "join", job: job.ask.id, box: container.box.id, container: container.id };
@@ -124,6 +141,7 @@ class Deciding {
     const boxes = this.#startBoxesOf(look);
     const served = new Map<string, number[]>();
     for (const job of look.candidates) {
+      if (job.ask.warm_up) continue;
       if (!boxes.none) {
         const { queueKey } = job;
         const setup = estimates.setup(job.ask.key).mean;
@@ -157,7 +175,9 @@ class Deciding {
 
   #startFor(job: Job, look: ClassLook): Choice | undefined {
     const boxes = this.#startBoxesOf(look);
-    if (boxes.none) return undefined;
+    const { fleet } = this.#state;
+    if (boxes.none || !fleet.mayGrow(job.queueKey)) return undefined;
+    if (job.ask.warm_up && fleet.lacking(job.queueKey) === 0) return undefined;
     const isAllowed = (box: Box) => this.#isAllowed(job, box, true);
     const free = boxes.boxFor(job, isAllowed);
     if (free) return { do: "start", job: job.ask.id, box: free.id, stop: [] };
@@ -189,6 +209,8 @@ class Deciding {
     }
     const reservation = this.#reserved.get(box.id);
     if (!reservation || reservation.job === ask.id) return true;
+    // The container of a claim stays.
+    if (ask.warm_up) return false;
     return endsInTime(this.#state, reservation, ask, starts, this.#now);
   }
 
@@ -198,6 +220,7 @@ class Deciding {
     const job = reservation && this.#state.line.get(reservation.job);
     const box = reservation && this.#state.fleet.boxes.get(reservation.box);
     if (!job || !box || hasLapsed(reservation, this.#now)) return undefined;
+    if (!this.#state.fleet.mayGrow(job.queueKey)) return undefined;
     if (declinedUntil(job, box) > this.#now) return undefined;
     return turnOf(job.ask.account) === "out" ? undefined : reservation;
   }
@@ -212,6 +235,7 @@ class Deciding {
   }
 
   #reserve(job: Job): void {
+    if (!this.#state.fleet.mayGrow(job.queueKey)) return;
     const kept = reservationFor(this.#state, job.ask.hardware);
     if (kept && !hasLapsed(kept, this.#now)) return;
     const made = reserve(this.#state, job, this.#reserved, this.#now);

@@ -60,7 +60,7 @@ export function explainClass(
     groups.set(why, group);
     group.jobs += 1;
     group.ids.add(job.ask.account);
-    countJob(accounts, job.ask, why);
+    countJob(accounts, { ...job.ask, account: state.accountOf(job.ask) }, why);
     if (reason.why === "busy") group.boxes = kept;
     if (reason.why === "declined") group.boxes = [...new Set([...group.boxes, ...reason.boxes])];
     if (reason.why !== "reserved") continue;

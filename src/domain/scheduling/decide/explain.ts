@@ -12,7 +12,7 @@ import { remainingMs } from "./warm-wait.ts";
 export type Reason =
   /** No box that takes jobs serves the job's class. */
   | { why: "no-box"; hardware: string }
-  /** No box has as many GPUs as the class needs; `most` is the number of the largest box. */
+  /** No box has as many GPUs beside claims as the class needs; `most` is the number of the largest box. */
   | { why: "too-small"; gpus: number; most: number }
   /** A container for the job starts; keys of those that were stopped to make room. */
   | { why: "starting"; box: string; stopped: string[] }
@@ -97,7 +97,11 @@ export function obstacleTo(
   const { hardware } = look;
   if (all.length === 0) return { why: "no-box", hardware };
   if (fit.length === 0)
-    return { why: "too-small", gpus: ask.gpus, most: Math.max(...all.map(({ gpus }) => gpus)) };
+    return {
+      why: "too-small",
+      gpus: ask.gpus,
+      most: Math.max(...all.map(({ gpus, claimedGpus }) => gpus - claimedGpus)),
+    };
   if (fit.every((box) => hasDeclined(job, box)))
     return { why: "declined", boxes: fit.map(({ id }) => id) };
   if (look.turnOf(ask.account) === "out")

@@ -1,6 +1,7 @@
-/** The boxes of a pool, and which of their containers serve which jobs. */
+/** The boxes of a pool, which of their containers serve which jobs, and which of them claims hold. */
 import { Box, type Container, canTake } from "./box.ts";
-import type { BoxView } from "./types.ts";
+import { queueKeyOf } from "./line.ts";
+import type { BoxView, Claim } from "./types.ts";
 
 interface Listed {
   containers: Container[];
@@ -16,6 +17,9 @@ export class Fleet {
   readonly #open = new Map<string, Set<Container>>();
   readonly #listed = new Map<Box, Listed>();
   readonly #capacities = new Map<string, number>();
+  /** Claims by the queue key of their containers, and how many containers each holds. */
+  #claims: ReadonlyMap<string, Claim> = new Map();
+  readonly #held = new Map<string, number>();
   #gpus = 0;
   #used = 0;
 
@@ -43,19 +47,76 @@ export class Fleet {
     this.#gpus += gpus;
     this.#used += used;
     if (shape !== before?.shape) this.#capacities.clear();
+    this.#holdOf([...containers, ...(before?.containers ?? [])]);
   }
 
   setTakes(box: Box, takes: boolean): void {
     if (box.takes === takes) return;
     box.takes = takes;
     this.#capacities.clear();
+    this.#holdOf(this.#listed.get(box)?.containers ?? []);
   }
 
   remove(box: Box): void {
-    this.#unlist(box);
+    const before = this.#unlist(box);
     this.#listed.delete(box);
     this.boxes.delete(box.id);
     this.#capacities.clear();
+    this.#holdOf(before?.containers ?? []);
+  }
+
+  get claims(): ReadonlyMap<string, Claim> {
+    return this.#claims;
+  }
+
+  /** Replaces all claims. */
+  setClaims(claims: readonly Claim[]): void {
+    const before = this.#claims;
+    this.#claims = new Map(claims.map((claim) => [queueKeyOf(claim), claim]));
+    for (const queueKey of new Set([...before.keys(), ...this.#claims.keys()]))
+      this.#hold(queueKey);
+  }
+
+  /** How many containers of a queue key its claim lacks. */
+  lacking(queueKey: string): number {
+    return Math.max(0, (this.#claims.get(queueKey)?.min ?? 0) - (this.#held.get(queueKey) ?? 0));
+  }
+
+  /** Whether a queue key may have another container. */
+  mayGrow(queueKey: string): boolean {
+    const max = this.#claims.get(queueKey)?.max ?? null;
+    return max === null || this.containersOf(queueKey).size < max;
+  }
+
+  #holdOf(containers: readonly Container[]): void {
+    if (this.#claims.size === 0) return;
+    for (const queueKey of new Set(containers.map((one) => one.queueKey)))
+      if (this.#claims.has(queueKey)) this.#hold(queueKey);
+  }
+
+  /**
+   * Has the claim of a queue key hold its containers that are ready longest, then those that start, on boxes that
+   * take jobs. Containers that it does not hold any more may be stopped.
+   */
+  #hold(queueKey: string): void {
+    const min = this.#claims.get(queueKey)?.min ?? 0;
+    const containers = [...this.containersOf(queueKey)];
+    const held = new Set(
+      containers
+        .filter(({ box }) => box.takes)
+        .toSorted(isBefore)
+        .slice(0, min),
+    );
+    this.#held.set(queueKey, held.size);
+    if (min === 0) this.#held.delete(queueKey);
+    const changed = new Set<Box>();
+    for (const one of containers) {
+      if (one.claimed === held.has(one)) continue;
+      one.claimed = held.has(one);
+      changed.add(one.box);
+    }
+    for (const box of changed) box.recount();
+    if (changed.size > 0) this.#capacities.clear();
   }
 
   containersOf(queueKey: string): ReadonlySet<Container> {
@@ -109,6 +170,9 @@ export class Fleet {
 }
 
 const NONE: ReadonlySet<Container> = new Set();
+
+const isBefore = (a: Container, b: Container): number =>
+  a.phase === b.phase ? a.since - b.since || (a.id < b.id ? -1 : 1) : a.phase === "ready" ? -1 : 1;
 
 function addTo(queues: Map<string, Set<Container>>, one: Container): void {
   const containers = queues.get(one.queueKey);

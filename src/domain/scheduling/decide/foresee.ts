@@ -17,6 +17,8 @@ interface Slot {
   /** The queue key of the container that is there. */
   queueKey: string | undefined;
   max_concurrency: number;
+  /** Whether a claim holds the container that is there: no other takes its place. */
+  claimed: boolean;
 }
 
 export function foresee(state: PoolState, look: ClassLook, job: Job, now: number): Forecast {
@@ -55,7 +57,7 @@ export function foresee(state: PoolState, look: ClassLook, job: Job, now: number
 function soonest(slots: readonly Slot[], queueKey?: string): Slot | undefined {
   let best: Slot | undefined;
   for (const slot of slots) {
-    if (queueKey !== undefined && slot.queueKey !== queueKey) continue;
+    if (queueKey === undefined ? slot.claimed : slot.queueKey !== queueKey) continue;
     if (!best || slot.in_ms < best.in_ms) best = slot;
   }
   return best;
@@ -83,10 +85,11 @@ function slotsOf({ fleet, estimates }: PoolState, look: ClassLook, now: number):
         in_ms: ready + (one.users < max_concurrency ? 0 : ends),
         queueKey,
         max_concurrency,
+        claimed: one.claimed,
       });
     }
     for (let n = startableOn(box, look.line.gpus); n > 0; n -= 1)
-      slots.push({ in_ms: 0, queueKey: undefined, max_concurrency: 1 });
+      slots.push({ in_ms: 0, queueKey: undefined, max_concurrency: 1, claimed: false });
   }
   return slots;
 }

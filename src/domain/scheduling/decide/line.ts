@@ -10,6 +10,8 @@ export class Line {
   readonly classes = new Map<string, ClassLine>();
   readonly #jobs = new Map<string, Job>();
   readonly #queues = new Map<string, Set<Job>>();
+  /** The waiting warm-ups, as they came. */
+  readonly warmUps = new Set<Job>();
   #lastPosition = 0;
 
   get size(): number {
@@ -54,6 +56,7 @@ export class Line {
     const job = this.#jobs.get(id);
     if (!job) return undefined;
     this.#jobs.delete(id);
+    this.warmUps.delete(job);
     const jobs = this.#queues.get(job.queueKey);
     jobs?.delete(job);
     if (jobs?.size === 0) this.#queues.delete(job.queueKey);
@@ -75,6 +78,7 @@ export class Line {
   #put(job: Job, returns: boolean): void {
     const { id, hardware, gpus } = job.ask;
     this.#jobs.set(id, job);
+    if (job.ask.warm_up) this.warmUps.add(job);
     const jobs = this.#queues.get(job.queueKey);
     if (jobs) jobs.add(job);
     else this.#queues.set(job.queueKey, new Set([job]));

@@ -13,7 +13,7 @@ import {
 } from "./eviction-score.ts";
 import { Fleet } from "./fleet.ts";
 import { Forecasts, savedForecasts } from "./forecasts.ts";
-import { type Job, Line } from "./line.ts";
+import { type Job, Line, queueKeyOf } from "./line.ts";
 import { Shares } from "./shares.ts";
 import {
   type Ask,
@@ -70,9 +70,18 @@ export class PoolState {
   }
 
   waitingOf(account: string): number {
+    const turns = [account];
+    for (const [queueKey, claim] of this.fleet.claims)
+      if (claim.account === account) turns.push(queueKey);
     let count = 0;
-    for (const line of this.line.classes.values()) count += line.count(account);
+    for (const line of this.line.classes.values())
+      for (const turn of turns) count += line.count(turn);
     return count;
+  }
+
+  /** The account that a job is of. Jobs of a claim take turns as an account of their own. */
+  accountOf({ account }: Pick<Ask, "account">): string {
+    return this.fleet.claims.get(account)?.account ?? account;
   }
 
   waitingFor(hardware: string): number {
@@ -80,7 +89,11 @@ export class PoolState {
   }
 
   /** Adds a job to the line. A job that waits already keeps its place, and so does one that was declined. */
-  ask(ask: Ask): void {
+  ask(asked: Ask): void {
+    const queueKey = queueKeyOf(asked);
+    const isClaimed = (this.fleet.claims.get(queueKey)?.min ?? 0) > 0;
+    // A claim is served beside the share of its account.
+    const ask = isClaimed ? { ...asked, account: queueKey } : asked;
     const declined = this.#declined.get(ask.id);
     this.#declined.delete(ask.id);
     if (declined) return this.line.giveBack(declined);

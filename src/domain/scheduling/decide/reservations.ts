@@ -72,6 +72,7 @@ function freeAt({ estimates }: PoolState, box: Box, { gpus }: Ask, now: number):
   for (const one of box.containers.values()) {
     const setup = one.phase === "starting" ? one.since + estimates.setup(one.key).mean : now;
     const run = estimates.run(one.key).mean;
+    if (one.claimed) continue;
     if (isIdle(one)) free += one.gpus;
     else if (one.phase === "stopping") ends.push({ at: now, gpus: one.gpus });
     else {

@@ -16,6 +16,20 @@ export interface Ask {
   max_concurrency: number;
   run_limit_ms: number;
   at: number;
+  /** The job is there to start a container that the claim of its key lacks. */
+  warm_up?: boolean | undefined;
+}
+
+/** A claim on capacity: containers of a key that are kept, and how many the key may have. */
+export interface Claim {
+  account: string;
+  hardware: string;
+  key: string;
+  gpus: number;
+  /** Containers that are started ahead of all jobs, and never stopped for others. */
+  min: number;
+  /** Null: any number. */
+  max: number | null;
 }
 
 export interface ContainerView {
