@@ -91,7 +91,7 @@ export class Session {
 
   /** Snapshots report changes between two polls. */
   #makeSnapshots(): Snapshots {
-    const { controlPlane, source, log } = this.#options;
+    const { controlPlane, executor, source, log } = this.#options;
     const { runner_id, session, pool } = this.#session;
     return new Snapshots({
       send: async (signal) => {
@@ -101,6 +101,7 @@ export class Session {
           signal,
         );
         source.acknowledged(snapshot);
+        executor.keep(answer.keep ?? [], snapshot.containers);
         if (answer.log) void this.#sendLog();
         return answer;
       },
@@ -135,6 +136,7 @@ export class Session {
         const request = { runner_id, session, pool, snapshot, images };
         const answer = await controlPlane.claim(request, settings.poll_seconds, signal);
         source.acknowledged(snapshot);
+        executor.keep(answer.keep ?? [], snapshot.containers);
         if (answer.log) void this.#sendLog();
         return answer.jobs;
       },

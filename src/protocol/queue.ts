@@ -23,6 +23,8 @@ export const waitingJob = z.object({
   /** The number of runs that such a container has room for. */
   max_concurrency: z.int().positive(),
   run_limit_ms: z.int().positive(),
+  /** The job only starts a container that a capacity claim lacks, and makes no call to it. */
+  warm_up: z.literal(true).optional(),
 });
 export type WaitingJob = z.infer<typeof waitingJob>;
 

@@ -137,7 +137,14 @@ export const runnerSnapshot = z.object({
 });
 export type RunnerSnapshot = z.infer<typeof runnerSnapshot>;
 
+/**
+ * Names of containers that capacity claims hold: however long they are idle, they are not stopped. The list
+ * replaces the one before, for the containers that the runner had when it asked.
+ */
+export const keptContainers = z.array(containerName).max(MAX_CONTAINERS).optional();
+
 export const snapshotResponse = z.object({
+  keep: keptContainers,
   /** Jobs wait for room in this pool: changes are told at once, not only five times a second. */
   wanted: z.boolean(),
   /** An operator asks for the runner's log, as in the response to a claim. */

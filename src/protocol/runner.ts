@@ -27,6 +27,7 @@ import {
   containerKey,
   containerName,
   handout,
+  keptContainers,
   MAX_CONTAINERS,
   runnerSnapshot,
 } from "./runner-state.ts";
@@ -204,6 +205,10 @@ export const job = z.object({
   attempt: z.number().int().min(1),
   /** The number of this hand-out, which the runner's snapshots name. */
   handout,
+  /** The job ends once its container is ready: nothing is sent to the container. */
+  warm_up: z.literal(true).optional(),
+  /** The job needs a container of its own, though another one could take it. */
+  start: z.literal(true).optional(),
   /** Names of idle containers that the runner may stop to make room. */
   stop: z.array(containerName).max(MAX_CONTAINERS),
   /** Opaque proof that this attempt was assigned to this runner. */
@@ -260,6 +265,7 @@ export type ServerDescription = z.infer<typeof serverDescription>;
 
 export const claimResponse = z.object({
   jobs: z.array(job),
+  keep: keptContainers,
   /** An operator asks for the runner's log (runner-log.ts). */
   log: z.literal(true).optional(),
 });

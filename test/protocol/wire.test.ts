@@ -134,6 +134,7 @@ describe("messages", () => {
         "container_key",
         "max_concurrency",
         "run_limit_ms",
+        "warm_up",
       ]
     `);
   });

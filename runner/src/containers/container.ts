@@ -27,7 +27,7 @@ import {
 } from "./launch.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 import type { Specification } from "./specification.ts";
-import { Activity, type Measures, Occupancy } from "./usage.ts";
+import { Activity, IdleTime, type Measures, Occupancy } from "./usage.ts";
 
 /** A kill has failed after this long; the container counts against the pool until it is seen to end. */
 const KILL_TIMEOUT_MS = 10_000;
@@ -55,6 +55,8 @@ export interface ContainerPlan {
   room: Promise<unknown>;
   /** Set for an adopted container. */
   left?: LeftContainer;
+  /** Whether it is started for a capacity claim. */
+  isClaimed?: boolean;
 }
 
 export class Container {
@@ -86,11 +88,14 @@ export class Container {
   #stopping: Promise<void> | undefined;
   /** Killing the container had no effect. */
   #isStuck = false;
-  #idle: NodeJS.Timeout | undefined;
-  #idleMs = 0;
+  readonly #idle: IdleTime;
 
-  constructor({ id, specification, lease, room, left }: ContainerPlan, parts: ContainerParts) {
+  constructor(
+    { id, specification, lease, room, left, isClaimed = false }: ContainerPlan,
+    parts: ContainerParts,
+  ) {
     this.id = id;
+    this.#idle = new IdleTime(() => void this.stop(), isClaimed);
     this.lease = lease;
     this.#specification = specification;
     this.#parts = parts;
@@ -146,9 +151,14 @@ export class Container {
     return this.#session !== undefined && !this.#retired;
   }
 
-  /** Whether the container may stop to make room for another. */
+  /** Whether the container may stop to make room for another, if the pool says so. */
   get isUnused(): boolean {
     return !this.#retired && this.users === 0;
+  }
+
+  /** Whether the runner itself may stop the container to make room for another. */
+  get isEvictable(): boolean {
+    return this.isUnused && !this.#idle.isClaimed;
   }
 
   get hasRoom(): boolean {
@@ -193,9 +203,13 @@ export class Container {
 
   /** @param run its id in the container */
   join(run: string): void {
-    clearTimeout(this.#idle);
+    this.#idle.end();
     this.#occupancy.join(run);
     if (!this.#occupancy.isShared && this.#session) this.#running?.clearLogs();
+  }
+
+  claim(isClaimed: boolean): void {
+    this.#idle.claim(isClaimed, this.users === 0);
   }
 
   /** Begins a run in the container. @returns as `Activity.run` */
@@ -222,20 +236,10 @@ export class Container {
     this.#activity.left();
     if (outcome?.container === "retired" || this.#occupancy.isToBlame) this.#retired = true;
     if (this.users > 0) return this.#killIfAbandoned();
-    this.#idleMs = idleSeconds * 1_000;
+    this.#idle.ms = idleSeconds * 1_000;
     if (this.#killReason) void this.kill(this.#killReason);
-    else if (this.#retired || !this.#isKept(isAbandoned)) void this.stop();
-    else this.#rest(this.#session ? this.#idleMs : Math.max(this.#idleMs, MIN_LOADING_MS));
-  }
-
-  #isKept(isAbandoned: boolean): boolean {
-    return this.#session ? this.#idleMs > 0 : !isAbandoned;
-  }
-
-  /** Stops the container after `ms` without a run. */
-  #rest(ms = this.#idleMs): void {
-    clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => void this.stop(), ms).unref();
+    else if (this.#retired || (this.#session ? !this.#idle.isKept : isAbandoned)) void this.stop();
+    else this.#idle.begin(this.#session ? 0 : MIN_LOADING_MS);
   }
 
   /** Resolves when the container is ready, or will not be. */
@@ -248,7 +252,7 @@ export class Container {
     const { left } = this.#launch;
     const isIdle = this.isReady && this.users === 0 && !this.#occupancy.isSuspect;
     if (!isIdle || !left) return undefined;
-    const idle_until = Date.now() + this.#idleMs - this.#activity.idleMs;
+    const idle_until = Date.now() + this.#idle.left(this.#activity.idleMs);
     const gpus = this.gpus.map(({ id }) => id);
     return { ...left, name: this.id, gpus, idle_until, has_run: this.#occupancy.hasBeenUsed };
   }
@@ -334,7 +338,7 @@ export class Container {
     }
     await this.#running?.exited;
     this.#retired = true;
-    clearTimeout(this.#idle);
+    this.#idle.end();
     this.#session?.close();
     await this.#launch.release();
     await this.files.close();
@@ -347,8 +351,8 @@ export class Container {
 
   #adopted({ idle_until }: LeftContainer): void {
     this.#activity.adopted();
-    this.#idleMs = Math.max(idle_until - Date.now(), 0);
-    if (this.users === 0) this.#rest();
+    this.#idle.ms = Math.max(idle_until - Date.now(), 0);
+    if (this.users === 0) this.#idle.begin();
   }
 
   /** The reason why the runs ended: the runner stopped the container, or the container exited. */
@@ -366,7 +370,7 @@ export class Container {
   #retire(reason: Failure): void {
     this.#retired = true;
     this.#activity.stopping();
-    clearTimeout(this.#idle);
+    this.#idle.end();
     this.#halt.abort(reason);
   }
 

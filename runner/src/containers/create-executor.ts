@@ -205,6 +205,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
       return new ContainerReservation({ container: found, run, leave });
     },
     run,
+    keep: (names, known) => pool.claim(names, known),
     async close({ leavesIdle = false } = {}) {
       clearInterval(refreshTimer);
       endDisks();

@@ -68,7 +68,8 @@ export class ContainerPool {
   ): Container | string | undefined {
     const specification = specify(job);
     if (this.#isSuspect(specification.key)) return undefined;
-    const container = this.#joinable(specification.key) ?? this.#start(specification, parts, names);
+    const joinable = job.start ? undefined : this.#joinable(specification.key);
+    const container = joinable ?? this.#start(specification, parts, names, job.start);
     if (container) return this.#joined(container, job);
     return this.#ledger.problem(specification.hardware) ?? NO_ROOM;
   }
@@ -100,6 +101,16 @@ export class ContainerPool {
     void container.leave(...how).then(() => this.#changed());
     if (this.#containers.delete(container)) this.#containers.add(container);
     this.#changed();
+  }
+
+  /**
+   * Sets which containers capacity claims hold.
+   * @param known the containers to which the list applies
+   */
+  claim(names: readonly string[], known: readonly Pick<ContainerState, "name">[]): void {
+    const isKnown = new Set(known.map(({ name }) => name));
+    for (const container of this.#containers)
+      if (isKnown.has(container.id)) container.claim(names.includes(container.id));
   }
 
   /** Call this when GPUs are lost or back. Runs with a lost GPU go on as long as they can. */
@@ -144,7 +155,7 @@ export class ContainerPool {
         this.#waiters.ahead(waiter),
         [...ending, ...leaving].map(({ lease }) => lease),
       );
-    let leaving = [...this.#containers].filter(({ isUnused }) => isUnused);
+    let leaving = [...this.#containers].filter(({ isEvictable }) => isEvictable);
     if (!fits(leaving)) return [];
     for (const container of leaving.toReversed()) {
       const others = leaving.filter((one) => one !== container);
@@ -178,13 +189,16 @@ export class ContainerPool {
     specification: Specification,
     parts: ContainerParts,
     names: readonly string[],
+    isClaimed = false,
   ): Container | undefined {
     const { hardware } = specification;
-    const unused = [...this.#containers].filter(({ isUnused }) => isUnused);
-    const named = unused.filter(({ id }) => names.includes(id));
+    const evictable = [...this.#containers].filter(({ isEvictable }) => isEvictable);
+    const named = [...this.#containers].filter(
+      ({ id, isUnused }) => isUnused && names.includes(id),
+    );
     const leasesOf = (containers: Container[]) => containers.map(({ lease }) => lease);
     const isShort = this.#ledger.countsFit(hardware, leasesOf(named));
-    const idle = isShort ? [...new Set([...named, ...unused])] : named;
+    const idle = isShort ? [...new Set([...named, ...evictable])] : named;
     for (let count = 0; count <= idle.length; count++) {
       const instead = idle.slice(0, count);
       const leases = leasesOf(instead);
@@ -192,7 +206,7 @@ export class ContainerPool {
       for (const lease of leases) lease.release();
       for (const one of instead) void one.stop();
       const room = Promise.all(instead.map(({ ended }) => ended));
-      return this.#make(specification, parts, [], room);
+      return this.#make(specification, parts, [], room, isClaimed);
     }
     return undefined;
   }
@@ -209,11 +223,12 @@ export class ContainerPool {
     parts: ContainerParts,
     ahead: readonly JobHardware[],
     room: Promise<unknown> = Promise.resolve(),
+    isClaimed = false,
   ): Container | undefined {
     const id = randomUUID();
     const lease = this.#ledger.lease(id, specification.hardware, ahead);
     if (!lease) return undefined;
-    const container = new Container({ id, specification, lease, room }, parts);
+    const container = new Container({ id, specification, lease, room, isClaimed }, parts);
     this.#keep(container, lease, room);
     return container;
   }

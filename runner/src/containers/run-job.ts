@@ -20,6 +20,7 @@ import type { Log } from "../lib/log.ts";
 import type { Container, ContainerParts } from "./container.ts";
 import type { ContainerPool } from "./pool.ts";
 
+const WARM: Finish = { status: "succeeded", output: "none" };
 const CANCELED: Finish = { status: "canceled", output: "none" };
 
 export interface RunParts extends ContainerParts, GpuParts {
@@ -77,6 +78,10 @@ export async function runJob(
         if (job.describe) container.description.ask(session);
         const { input, files } = await inputs;
         hasBegun = true;
+        if (job.warm_up) {
+          end = { ...WARM, ...timeOf(setup_seconds), ...(await factsOf(job, container)) };
+          return { ...end, billable: billable() };
+        }
         endRun = container.begin();
         const run = await runInContainer(session, parts.outputs, files, {
           job,
@@ -92,14 +97,11 @@ export async function runJob(
             internal("another prediction in the container could not be stopped"),
           );
         }
-        const { imageBytes: image_bytes } = container;
-        const measured = job.measure && image_bytes ? { image_bytes } : {};
-        const description = job.describe && (await container.description.read());
-        const described = description ? { description } : {};
+        const facts = await factsOf(job, container);
         if (shouldTryAnother(outcome, container)) continue;
         if (run.finish.status === "failed") reporter.addToRun(container.crashOutput);
         const finish = await blameGpus(run.finish, container, parts);
-        end = { ...finish, ...timeOf(setup_seconds), ...measured, ...described };
+        end = { ...finish, ...timeOf(setup_seconds), ...facts };
       } catch (error) {
         const text = error instanceof Failure ? `${error.message} ${error.setupLogs ?? ""}` : "";
         throw (await gpuFailure(text, container, parts)) ?? error;
@@ -123,6 +125,13 @@ export async function runJob(
       () => {},
     );
   }
+}
+
+/** The facts that the job asks for. */
+async function factsOf({ measure, describe }: RunnableJob, container: Container) {
+  const { imageBytes: image_bytes } = container;
+  const description = describe && (await container.description.read());
+  return { ...(measure && image_bytes && { image_bytes }), ...(description && { description }) };
 }
 
 const timeOf = (setup_seconds: number | undefined) =>

@@ -136,6 +136,54 @@ export class Measures {
   }
 }
 
+/** How long the next process keeps an adopted container whose claim the pool has not told it of yet. */
+const ADOPTED_MS = 120_000;
+
+/** The time that a container may be idle. It does not end while a capacity claim holds the container. */
+export class IdleTime {
+  ms = 0;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #onOver: () => void;
+  #isClaimed: boolean;
+
+  constructor(onOver: () => void, isClaimed: boolean) {
+    this.#onOver = onOver;
+    this.#isClaimed = isClaimed;
+  }
+
+  get isClaimed(): boolean {
+    return this.#isClaimed;
+  }
+
+  get isKept(): boolean {
+    return this.#isClaimed || this.ms > 0;
+  }
+
+  /** @param leastMs the shortest time */
+  begin(leastMs = 0): void {
+    this.end();
+    if (!this.#isClaimed)
+      this.#timer = setTimeout(this.#onOver, Math.max(this.ms, leastMs)).unref();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  claim(isClaimed: boolean, isIdle: boolean): void {
+    if (isClaimed === this.#isClaimed) return;
+    this.#isClaimed = isClaimed;
+    if (isClaimed) this.end();
+    else if (isIdle) this.begin();
+  }
+
+  /** @param passedMs since the last run */
+  left(passedMs: number): number {
+    const left = this.ms - passedMs;
+    return this.#isClaimed ? Math.max(left, ADOPTED_MS) : left;
+  }
+}
+
 /** After this many failed runs in a row the container is to blame rather than the inputs. */
 const MAX_FAILED_RUNS = 3;
 

@@ -5,7 +5,12 @@
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
-import type { Disks, Measured, RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
+import type {
+  ContainerState,
+  Disks,
+  Measured,
+  RunnerSnapshot,
+} from "../../../src/protocol/runner-state.ts";
 import type { RunReporter } from "../../../src/run/run-reporter.ts";
 
 /** A job, whose input may not have been fetched yet. */
@@ -97,6 +102,11 @@ export interface Executor {
    */
   reserve(job: JobOrder, stop: readonly string[]): Reservation | string;
   run: Reservation["run"];
+  /**
+   * Sets which containers capacity claims hold: those are not stopped for being idle.
+   * @param known the containers to which the list applies
+   */
+  keep(names: readonly string[], known: readonly Pick<ContainerState, "name">[]): void;
   /** Stops all containers. @param options.leavesIdle whether idle containers stay for the next process */
   close(options?: { leavesIdle?: boolean }): Promise<void>;
 }

@@ -94,6 +94,8 @@ export interface PredictionSpec {
   weights?: SpecWeight[];
   /** The place of the input when it is too large for the object. */
   stored_input: StoredValue | null;
+  /** The prediction starts a container for a capacity claim, and does not run the model. */
+  warm_up?: true;
   stream: boolean;
   webhook: StoredWebhook | null;
   /** The account's endpoints that were enabled when the prediction was created. */

@@ -378,6 +378,7 @@ export class ConnectedRunners {
     if (allowance > 0 || this.reliability.isProven(runner.id)) this.#short.delete(runner.id);
     else this.#short.add(runner.id);
     this.#state.report(runner.view(allowance, declined), now);
-    this.#state.setTakes(runner.id, this.#takes(runner, now));
+    const isAside = this.reliability.suspendedUntil(runner.id, now) !== null;
+    this.#state.setTakes(runner.id, this.#takes(runner, now), !runner.draining && !isAside);
   }
 }

@@ -17,6 +17,9 @@ import type { RunnerLogRequest } from "../../protocol/runner-log.ts";
 import type { SnapshotResponse } from "../../protocol/runner-state.ts";
 import { ReplacementCheck } from "../replacement-check.ts";
 import {
+  type CapacityClaim,
+  type CapacityClaimStatus,
+  type ClaimPreview,
   type FailedJob,
   type OfferedJob,
   type OfferResult,
@@ -30,6 +33,7 @@ import {
   type RunnerCondition,
   registerPool,
 } from "../stubs/pool.ts";
+import { CapacityClaims } from "./capacity-claims.ts";
 import { ConnectedRunners } from "./connected-runners.ts";
 import { ContainerNames, StoredEstimates } from "./containers.ts";
 import { Declines, Explainer } from "./explainer.ts";
@@ -45,6 +49,7 @@ import { conditionOf, reportedRunner } from "./runner-report.ts";
 export class PoolObject extends DurableObject<Bindings> {
   readonly #estimates = new StoredEstimates(this.ctx.storage.sql, settings(this.env).scheduling);
   readonly #state = this.#estimates.state;
+  readonly #claims = new CapacityClaims(this.#state, this.ctx.storage.sql);
   readonly #names = new ContainerNames();
   readonly #connected = new ConnectedRunners({
     state: this.#state,
@@ -247,6 +252,17 @@ export class PoolObject extends DurableObject<Bindings> {
     };
   }
 
+  /** Replaces the capacity claims of the pool's classes. */
+  setCapacityClaims(claims: CapacityClaim[]): CapacityClaimStatus[] {
+    const statuses = this.#claims.set(claims);
+    this.#line.assign();
+    return statuses;
+  }
+
+  previewClaim(claim: Parameters<CapacityClaims["preview"]>[0]): ClaimPreview {
+    return this.#claims.preview(claim, this.#names, Date.now());
+  }
+
   gauges(): Omit<PoolGauges, "pool"> {
     return poolGauges(this.#line.waitingCounts(), this.#connected, this.#names, Date.now());
   }
@@ -261,7 +277,8 @@ export class PoolObject extends DurableObject<Bindings> {
     const jobs = await this.#claim(claim, known, request.signal);
     if (typeof jobs === "string") return Response.json(jobs, { status: 409 });
     const wantsLog = this.#logs.isWanted(claim.runner_id, Date.now());
-    return new Response(await claimResponseText(jobs, claim, settings(this.env), wantsLog), {
+    const asked = { log: wantsLog, keep: this.#claims.keptBy(claim.runner_id) };
+    return new Response(await claimResponseText(jobs, claim, settings(this.env), asked), {
       headers: { "content-type": "application/json" },
     });
   }
@@ -275,7 +292,12 @@ export class PoolObject extends DurableObject<Bindings> {
     }
     this.#line.assign();
     const wantsLog = this.#logs.isWanted(report.runner_id, Date.now());
-    return { wanted: this.#line.size > 0, ...(wantsLog && { log: true }) };
+    const keep = this.#claims.keptBy(report.runner_id);
+    return {
+      wanted: this.#line.size > 0,
+      ...(keep.length > 0 && { keep }),
+      ...(wantsLog && { log: true }),
+    };
   }
 
   async takeLog({

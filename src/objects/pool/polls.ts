@@ -81,26 +81,28 @@ export function watchToken(
 
 /**
  * Returns a ClaimResponse as JSON text. Inputs are passed on verbatim.
- * @param log whether an operator asks for the runner's log
+ * @param options.log whether an operator asks for the runner's log
+ * @param options.keep names of the runner's containers that claims hold
  */
 export async function claimResponseText(
   handed: Handed[],
   { token_id, runner_id }: PoolClaim,
   settings: Settings,
-  log: boolean,
+  { log, keep }: { log: boolean; keep: readonly string[] },
 ): Promise<string> {
-  const texts = handed.map(async ({ number, stop, offered }) => {
+  const texts = handed.map(async ({ number, stop, start, offered }) => {
     const { job, lease: secretLease, input } = offered;
     const { objectId, secret } = secretLease;
     const proof = await leaseProof(secret, token_id, runner_id);
     const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
     const image = await withGrant(job.image, token_id, settings);
     return objectText(
-      { ...job, image, lease, handout: number, stop },
+      { ...job, image, lease, handout: number, stop, ...(start && { start }) },
       input === undefined ? {} : { input },
     );
   });
-  return objectText(log ? { log } : {}, { jobs: arrayText(await Promise.all(texts)) });
+  const rest = { ...(log && { log }), ...(keep.length > 0 && { keep }) };
+  return objectText(rest, { jobs: arrayText(await Promise.all(texts)) });
 }
 
 /** Adds the grant, which is made here like the lease: for the token that the job is claimed with. */
@@ -121,6 +123,8 @@ export interface Handed {
   number: number;
   /** Names of the idle containers that make room for it. */
   stop: string[];
+  /** Whether the job needs a container of its own. */
+  start: boolean;
   job: WaitingJob;
   /** Since when the job waits, unix ms. */
   since: number;

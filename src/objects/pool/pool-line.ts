@@ -42,6 +42,7 @@ interface Placement {
   runner: PoolRunner;
   number: number;
   stop: string[];
+  start: boolean;
 }
 
 interface PoolLineOptions {
@@ -222,7 +223,7 @@ export class PoolLine {
     const now = Date.now();
     const { handouts, until } = handOut(this.#state, now);
     let isRefused = false;
-    for (const { ask, box, number, stop } of handouts) {
+    for (const { ask, box, number, stop, starts } of handouts) {
       const waiting = this.#jobs.get(ask.id);
       const runner = this.#connected.get(box);
       this.#jobs.delete(ask.id);
@@ -238,7 +239,8 @@ export class PoolLine {
         continue;
       }
       if (stop.length > 0) this.#names.addImages(runner.snapshot.containers);
-      const placement = { runner, number, stop: [...stop] };
+      const start = ask.warm_up === true && starts;
+      const placement = { runner, number, stop: [...stop], start };
       if (waiting.offered) this.#hand(placement, waiting, waiting.offered);
       else this.#ctx.waitUntil(this.#open(waiting, placement));
     }
@@ -249,9 +251,9 @@ export class PoolLine {
       next === null ? null : setTimeout(() => this.assign(), Math.max(0, next - now));
   }
 
-  #hand({ runner, number, stop }: Placement, { job, since }: Waiting, offered: OfferedJob): void {
-    this.#connected.hand(runner, { number, stop, job, since, offered });
-    this.#onEvicted(stop.length);
+  #hand({ runner, ...placed }: Placement, { job, since }: Waiting, offered: OfferedJob): void {
+    this.#connected.hand(runner, { ...placed, job, since, offered });
+    this.#onEvicted(placed.stop.length);
   }
 
   /** Opens an attempt of a stored job, for which there is room by then. */

@@ -71,6 +71,7 @@ export const askOf = (job: WaitingJob, at: number): Ask => ({
   max_concurrency: job.max_concurrency,
   run_limit_ms: job.run_limit_ms,
   at,
+  warm_up: job.warm_up,
 });
 
 export class PoolRunner {

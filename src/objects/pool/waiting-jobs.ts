@@ -1,10 +1,13 @@
 /** The stored waiting jobs, which alone survive the eviction of a pool. */
 import type { WaitingJob } from "../../protocol/queue.ts";
 
-type Row = WaitingJob & Record<string, SqlStorageValue>;
+interface Row extends Omit<WaitingJob, "warm_up">, Record<string, SqlStorageValue> {
+  warm_up: number | null;
+  since: number;
+}
 
 const COLUMNS =
-  "object_id, user_id, pool, hardware, gpus, priority, model, model_id, model_owner_id, image, container_key, max_concurrency, run_limit_ms" as const;
+  "object_id, user_id, pool, hardware, gpus, priority, model, model_id, model_owner_id, image, container_key, max_concurrency, run_limit_ms, warm_up" as const;
 
 interface QueueEntry extends Record<string, SqlStorageValue> {
   offered_attempt: number | null;
@@ -40,6 +43,7 @@ export class WaitingJobs {
          container_key TEXT NOT NULL,
          max_concurrency INTEGER NOT NULL,
          run_limit_ms INTEGER NOT NULL,
+         warm_up INTEGER,
          offered_attempt INTEGER,
          since INTEGER NOT NULL
        )`,
@@ -48,9 +52,12 @@ export class WaitingJobs {
 
   all(): { job: WaitingJob; since: number }[] {
     return this.#sql
-      .exec<Row & { since: number }>(`SELECT ${COLUMNS}, since FROM waiting ORDER BY since, seq`)
+      .exec<Row>(`SELECT ${COLUMNS}, since FROM waiting ORDER BY since, seq`)
       .toArray()
-      .map(({ since, ...job }) => ({ job, since }));
+      .map(({ since, warm_up, ...job }) => ({
+        job: warm_up === null ? job : { ...job, warm_up: true as const },
+        since,
+      }));
   }
 
   /**
@@ -60,7 +67,7 @@ export class WaitingJobs {
   add(job: WaitingJob, since: number, offered_attempt: number | undefined): void {
     this.#sql.exec(
       `INSERT INTO waiting (${COLUMNS}, offered_attempt, since)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (object_id) DO UPDATE SET offered_attempt = excluded.offered_attempt`,
       job.object_id,
       job.user_id,
@@ -75,6 +82,7 @@ export class WaitingJobs {
       job.container_key,
       job.max_concurrency,
       job.run_limit_ms,
+      job.warm_up ? 1 : null,
       offered_attempt ?? null,
       since,
     );

@@ -362,5 +362,6 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
     container_key: spec.keys.container,
     max_concurrency: spec.limits.max_concurrency,
     run_limit_ms: spec.timeout_seconds * 1_000,
+    ...(spec.warm_up && { warm_up: true as const }),
   };
 }

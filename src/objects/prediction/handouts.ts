@@ -282,6 +282,7 @@ function jobOf(
       setup_logs: spec.setup_logs,
       measure: spec.measure,
       ...(spec.describe && { describe: true }),
+      ...(spec.warm_up && { warm_up: true }),
       ...(spec.trace && { traceparent: traceparentOf(spec.trace, attempt.number) }),
       limits: spec.limits,
       files: spec.files,

@@ -76,6 +76,8 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "gauges",
       "explain",
       "report",
+      "setCapacityClaims",
+      "previewClaim",
       "askForLog",
       "log",
       // A log that is sent twice is dropped the second time.
@@ -196,6 +198,42 @@ interface Holder {
 export interface PoolHolders {
   runners: Holder[];
   more: number;
+}
+
+/** The `min_instances` and `max_instances` of a deployment's release, as containers of one key. */
+export interface CapacityClaim {
+  deployment_id: string;
+  release: number;
+  owner_id: string;
+  hardware: string;
+  gpus: number;
+  container_key: string;
+  min: number;
+  /** Null: any number. */
+  max: number | null;
+}
+
+export interface CapacityClaimStatus
+  extends Pick<CapacityClaim, "deployment_id" | "release" | "container_key"> {
+  /** Containers that the claim holds, on runners that are neither drained nor set aside. */
+  ready: number;
+  starting: number;
+  /** Warm-ups that wait for room. */
+  waiting: number;
+  /** Warm-ups to create now. */
+  missing: number;
+}
+
+/** The containers that a claim takes from others. */
+export interface ClaimPreview {
+  /** Runners of the class that take jobs. */
+  runners: number;
+  /** Containers of the class that these could have, if they had no others but those of other claims. */
+  capacity: number;
+  /** Containers that would be stopped, or would get no more jobs, for it now: `owner/name`, or the image. */
+  displaces: { model: string; containers: number }[];
+  /** How long a setup of such a container is expected to take; null if none was measured. */
+  setup_ms: number | null;
 }
 
 /** `none`: the job should come over the queue. `full`: its account has too many waiting jobs. */

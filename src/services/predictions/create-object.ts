@@ -225,6 +225,8 @@ export interface CreateOptions {
    * of its names.
    */
   source?: JsonSource | undefined;
+  /** Whether the prediction only starts a container for a capacity claim; its input is not checked. */
+  warmUp?: true;
   /** Called once the input is sent: from then on the request only waits. */
   onInputSent?: (() => void) | undefined;
 }

@@ -83,9 +83,10 @@ export async function createResolved(
     idempotencyKey: key,
     sent,
     source,
+    warmUp,
     onInputSent,
   } = options;
-  if (options.validateInput) validateInput(schema, asSent(request.input, sent));
+  if (options.validateInput && !warmUp) validateInput(schema, asSent(request.input, sent));
   requireServer(caller, request);
   if (request.webhook) checkWebhook(services, request.webhook, options.api && WEBHOOK);
   const priority = requirePriority(caller, request);
@@ -125,6 +126,7 @@ export async function createResolved(
     files,
     stored_input: storedInputOf(large),
     webhook,
+    ...(warmUp && { warm_up: warmUp }),
     ...facts,
   };
   const waits = waitSeconds > 0 && follow === undefined;

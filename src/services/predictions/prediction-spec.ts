@@ -37,6 +37,7 @@ type RequestedFields = Pick<
   | "webhook"
   | "endpoints"
   | "cancel_on_disconnect"
+  | "warm_up"
 > & {
   /** The subjects of the account to which hard budgets apply. */
   budgeted: string[];

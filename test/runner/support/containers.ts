@@ -97,6 +97,8 @@ export type JobOptions = Partial<
     | "weights"
     | "call"
     | "traceparent"
+    | "warm_up"
+    | "start"
   >
 > & { limits?: Partial<RunnableJob["limits"]> };
 

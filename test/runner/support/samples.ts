@@ -55,6 +55,7 @@ export const fakeExecutor = (run: Reservation["run"]): Executor => ({
   state: () => ({ containers: [], devices: [], disks: {}, max_containers: 1 }),
   serving: () => [],
   storage: async () => ({ disks: {}, caches: {} }),
+  keep() {},
   measured: () => [],
   onChange() {},
   reserve: () => fakeReservation(run),

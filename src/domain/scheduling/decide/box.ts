@@ -31,6 +31,8 @@ export class Box {
   readonly id: string;
   /** Whether the box can be handed jobs now. */
   takes = false;
+  /** Whether containers of the box count for claims, also while it does not poll for a moment. */
+  holds = false;
   /** Rises when a report of the box differs from the one before. */
   state = 0;
   readonly containers = new Map<string, Container>();
@@ -170,6 +172,12 @@ export class Box {
       this.freeContainers + this.idleContainers > 0 &&
       this.freeGpus + this.idleGpus >= gpus
     );
+  }
+
+  /** How many containers of a class could be started without stopping another. */
+  startable(gpus: number): number {
+    const fit = gpus > 0 ? Math.floor(this.freeGpus / gpus) : this.freeContainers;
+    return Math.min(fit, this.freeContainers, this.freeSlots);
   }
 
   hasImage(image: string): boolean {

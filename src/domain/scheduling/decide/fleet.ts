@@ -50,9 +50,10 @@ export class Fleet {
     this.#holdOf([...containers, ...(before?.containers ?? [])]);
   }
 
-  setTakes(box: Box, takes: boolean): void {
-    if (box.takes === takes) return;
+  setTakes(box: Box, takes: boolean, holds: boolean): void {
+    if (box.takes === takes && box.holds === holds) return;
     box.takes = takes;
+    box.holds = holds;
     this.#capacities.clear();
     this.#holdOf(this.#listed.get(box)?.containers ?? []);
   }
@@ -96,14 +97,14 @@ export class Fleet {
 
   /**
    * Has the claim of a queue key hold its containers that are ready longest, then those that start, on boxes that
-   * take jobs. Containers that it does not hold any more may be stopped.
+   * hold claims. Containers that it does not hold any more may be stopped.
    */
   #hold(queueKey: string): void {
     const min = this.#claims.get(queueKey)?.min ?? 0;
     const containers = [...this.containersOf(queueKey)];
     const held = new Set(
       containers
-        .filter(({ box }) => box.takes)
+        .filter(({ box }) => box.holds)
         .toSorted(isBefore)
         .slice(0, min),
     );

@@ -2,7 +2,6 @@
  * Foresees when the run of a waiting job begins: as if the jobs before it in the fair order took containers
  * one after the other, each one of its own key unless a start elsewhere is sooner.
  */
-import type { Box } from "./box.ts";
 import type { ClassLook } from "./class-look.ts";
 import type { EstimateTable } from "./estimates.ts";
 import type { Job } from "./line.ts";
@@ -88,13 +87,8 @@ function slotsOf({ fleet, estimates }: PoolState, look: ClassLook, now: number):
         claimed: one.claimed,
       });
     }
-    for (let n = startableOn(box, look.line.gpus); n > 0; n -= 1)
+    for (let n = box.startable(look.line.gpus); n > 0; n -= 1)
       slots.push({ in_ms: 0, queueKey: undefined, max_concurrency: 1, claimed: false });
   }
   return slots;
-}
-
-function startableOn({ freeContainers, freeSlots, freeGpus }: Box, gpus: number): number {
-  const fit = gpus > 0 ? Math.floor(freeGpus / gpus) : freeContainers;
-  return Math.min(fit, freeContainers, freeSlots);
 }

@@ -92,7 +92,7 @@ export class PoolState {
   ask(asked: Ask): void {
     const queueKey = queueKeyOf(asked);
     const isClaimed = (this.fleet.claims.get(queueKey)?.min ?? 0) > 0;
-    // A claim is served beside the share of its account.
+    // Jobs of a claim do not count for the share of its account.
     const ask = isClaimed ? { ...asked, account: queueKey } : asked;
     const declined = this.#declined.get(ask.id);
     this.#declined.delete(ask.id);
@@ -132,10 +132,13 @@ export class PoolState {
     this.#changed(view.id);
   }
 
-  /** Sets whether a box can be handed jobs. One that is full takes them: its report says so. */
-  setTakes(boxId: string, takes: boolean): void {
+  /**
+   * Sets whether a box can be handed jobs. One that is full takes them: its report says so.
+   * @param holds whether its containers count for claims
+   */
+  setTakes(boxId: string, takes: boolean, holds = takes): void {
     const box = this.fleet.boxes.get(boxId);
-    if (box) this.fleet.setTakes(box, takes);
+    if (box) this.fleet.setTakes(box, takes, holds);
   }
 
   leave(boxId: string, now: number): void {

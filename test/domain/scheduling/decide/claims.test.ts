@@ -85,7 +85,7 @@ test("a claim on a box whose containers are never idle is met by a reservation",
   expect(decide(state, later)).toMatchObject({ do: "nothing" });
 });
 
-test("a container on a box that takes no jobs does not count for a claim", () => {
+test("a container on a box that holds no claims does not count for one", () => {
   const state = poolOf([box("one", { containers: [container("c")] }), box("two")]);
   state.fleet.setClaims([claim()]);
   expect(state.fleet.lacking(KEY)).toBe(0);
@@ -140,7 +140,7 @@ const step = fc.record({
   key: fc.constantFrom("story", "voice", "image", "text"),
 });
 
-/** The containers of two boxes, which advance as they are told. */
+/** The containers of two boxes. */
 class TrueFleet {
   readonly boxes = [new Map<string, ContainerView>(), new Map<string, ContainerView>()];
   readonly #handed = [0, 0];

@@ -1,0 +1,143 @@
+/**
+ * The capacity claims of a pool. The service tells all of them again every minute and after each change, so that
+ * none is lost and none outlives its deployment; what it tells is one row.
+ */
+import type { Container } from "../../domain/scheduling/decide/box.ts";
+import { queueKeyOf } from "../../domain/scheduling/decide/line.ts";
+import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
+import type { Claim } from "../../domain/scheduling/decide/types.ts";
+import type { CapacityClaim, CapacityClaimStatus, ClaimPreview } from "../stubs/pool.ts";
+import type { ContainerNames } from "./containers.ts";
+
+/** Claims are kept for so long if the service cannot tell them, such as while D1 fails. */
+const LAPSE_MS = 3_600_000;
+
+interface Row extends Record<string, SqlStorageValue> {
+  claims: string;
+}
+
+const queueKeyOfClaim = ({ hardware, container_key: key }: CapacityClaim): string =>
+  queueKeyOf({ hardware, key });
+
+export class CapacityClaims {
+  readonly #state: PoolState;
+  readonly #sql: SqlStorage;
+  #claims: readonly CapacityClaim[] = [];
+  #lapse: number | null = null;
+
+  constructor(state: PoolState, sql: SqlStorage) {
+    this.#state = state;
+    this.#sql = sql;
+    sql.exec(
+      "CREATE TABLE IF NOT EXISTS capacity_claims (id INTEGER PRIMARY KEY, claims TEXT NOT NULL)",
+    );
+    const [row] = sql.exec<Row>("SELECT claims FROM capacity_claims");
+    if (row) this.#use(JSON.parse(row.claims));
+  }
+
+  /** Replaces all claims. */
+  set(claims: readonly CapacityClaim[]): CapacityClaimStatus[] {
+    const text = JSON.stringify(claims);
+    if (text !== JSON.stringify(this.#claims))
+      this.#sql.exec("INSERT OR REPLACE INTO capacity_claims (id, claims) VALUES (1, ?)", text);
+    this.#use(claims);
+    return claims.map((claim) => this.#statusOf(claim));
+  }
+
+  /** Names of the containers of a runner that claims hold. */
+  keptBy(runnerId: string): string[] {
+    const box = this.#state.fleet.boxes.get(runnerId);
+    if (!box || this.#claims.length === 0) return [];
+    return [...box.containers.values()].flatMap(({ id, claimed }) => (claimed ? [id] : []));
+  }
+
+  /**
+   * Says what a claim takes from others: of the containers that no claim holds, those with the lowest eviction
+   * scores, on the boxes of the class, as many as it needs beside free GPUs and the containers of its own key.
+   */
+  preview(
+    {
+      hardware,
+      gpus,
+      min,
+      container_key: key,
+    }: Omit<CapacityClaim, "deployment_id" | "release" | "owner_id" | "max">,
+    names: ContainerNames,
+    now: number,
+  ): ClaimPreview {
+    const { fleet, evictionScores, estimates } = this.#state;
+    const own = fleet.containersOf(queueKeyOf({ hardware, key }));
+    const boxes = [...fleet.boxes.values()].filter((box) => box.takes && box.serves(hardware));
+    const ownClaimed = [...own].filter(({ claimed }) => claimed).length;
+    const capacity = boxes.reduce((sum, box) => sum + box.capacity(gpus), ownClaimed);
+    const free = boxes.reduce((sum, box) => sum + box.startable(gpus), 0);
+    const others = boxes
+      .flatMap((box) => [...box.containers.values()])
+      .filter((one) => !one.claimed && one.phase !== "stopping" && !own.has(one))
+      .map((one) => ({ one, score: evictionScores.of(one, now) }))
+      .toSorted((a, b) => a.one.users - b.one.users || a.score - b.score);
+    const needed = Math.max(0, min - own.size - free);
+    const stopped: Container[] = [];
+    for (const { one } of others) {
+      if (
+        stopped.reduce((sum, { gpus }) => sum + Math.max(1, gpus), 0) >=
+        needed * Math.max(1, gpus)
+      )
+        break;
+      stopped.push(one);
+    }
+    const models = stopped.map((one) => {
+      const name = names.find(one.key);
+      return name?.model?.name.replace(/:.*/, "") ?? name?.image ?? "an unknown model";
+    });
+    return {
+      runners: boxes.length,
+      capacity,
+      displaces: [...Map.groupBy(models, (model) => model)].map(([model, all]) => ({
+        model,
+        containers: all.length,
+      })),
+      setup_ms: estimates.measuredOf(key).setup_ms ?? null,
+    };
+  }
+
+  #use(claims: readonly CapacityClaim[]): void {
+    this.#claims = claims;
+    // Two releases of a deployment may need the same containers.
+    const byKey = Map.groupBy(claims, queueKeyOfClaim);
+    this.#state.fleet.setClaims([...byKey.values()].map(merged));
+    clearTimeout(this.#lapse);
+    this.#lapse = claims.length > 0 ? setTimeout(() => this.set([]), LAPSE_MS) : null;
+  }
+
+  #statusOf(claim: CapacityClaim): CapacityClaimStatus {
+    const { fleet, line } = this.#state;
+    const queueKey = queueKeyOfClaim(claim);
+    const held = [...fleet.containersOf(queueKey)].filter(({ claimed }) => claimed);
+    const ready = held.filter(({ phase }) => phase === "ready").length;
+    const waiting = [...line.warmUps].filter((job) => job.queueKey === queueKey).length;
+    return {
+      deployment_id: claim.deployment_id,
+      release: claim.release,
+      container_key: claim.container_key,
+      ready,
+      starting: held.length - ready,
+      waiting,
+      missing: Math.max(0, fleet.lacking(queueKey) - waiting),
+    };
+  }
+}
+
+/** @param claims of one key */
+function merged(claims: CapacityClaim[]): Claim {
+  const [first] = claims;
+  if (!first) throw new Error("no claim");
+  const { owner_id: account, hardware, gpus, container_key: key } = first;
+  const mosts = claims.map(({ max }) => max ?? Number.POSITIVE_INFINITY);
+  const max = Math.max(...mosts);
+  return {
+    ...{ account, hardware, gpus, key },
+    min: Math.max(...claims.map(({ min }) => min)),
+    max: Number.isFinite(max) ? max : null,
+  };
+}
