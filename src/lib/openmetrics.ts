@@ -21,6 +21,16 @@ export interface Family {
 
 const SUFFIXES = { counter: "_total", info: "_info", gauge: "", histogram: "", unknown: "" };
 
+/** Returns the families with the first samples of all. */
+export function limited(families: Family[], maxSamples: number): Family[] {
+  let left = maxSamples;
+  return families.map((family) => {
+    const samples = family.samples.slice(0, left);
+    left -= samples.length;
+    return { ...family, samples };
+  });
+}
+
 /** Returns the families that have samples as text. */
 export const expositionOf = (families: Family[]): string =>
   [...linesOf(families), "# EOF", ""].join("\n");

@@ -37,8 +37,9 @@ export const budgetGauge = (budgets: BudgetGauge[], currency: string): Family =>
   })),
 });
 
-/** A pool has at most so many models with containers in an exposition. */
+/** The most models with containers of a pool in an exposition, and of all pools together. */
 export const MAX_CONTAINER_SERIES = 300;
+const MAX_ALL_CONTAINERS = 1_500;
 
 /** The most GPUs in an exposition, of all pools, and the most disks. */
 export const MAX_GPUS = 500;
@@ -49,6 +50,7 @@ export function gaugesOf(pools: PoolGauges[]): Family[] {
     .flatMap(({ pool, gpus }) => gpus.map((one, place) => ({ ...one, pool, place })))
     .toSorted((a, b) => a.place - b.place)
     .slice(0, MAX_GPUS);
+  const containersOfPool = Math.floor(MAX_ALL_CONTAINERS / Math.max(1, pools.length));
   const ofGpus = (name: string, help: string, value: keyof GpuReading): Family => ({
     name: `auspex_gpu_${name}`,
     type: "gauge",
@@ -101,7 +103,9 @@ export function gaugesOf(pools: PoolGauges[]): Family[] {
       slots.map(({ state, count }) => ({ labels: { state }, value: count })),
     ),
     gauge("containers", "Containers by model and state.", ({ containers }) =>
-      containers.map(({ model, state, count }) => ({ labels: { model, state }, value: count })),
+      containers
+        .slice(0, containersOfPool)
+        .map(({ model, state, count }) => ({ labels: { model, state }, value: count })),
     ),
     ofGpus("utilization_ratio", "Share of the time in which the GPU works.", "utilization"),
     ofGpus("memory_used_bytes", "Memory of the GPU in use.", "memory_used_bytes"),

@@ -29,7 +29,7 @@ import {
 } from "../../domain/metrics/measures.ts";
 import { type CountedSeries, countersOf } from "../../domain/metrics/series.ts";
 import { type Bindings, settings } from "../../env.ts";
-import { expositionOf } from "../../lib/openmetrics.ts";
+import { expositionOf, limited } from "../../lib/openmetrics.ts";
 import type { StatusReport } from "../../protocol/status.ts";
 import type { CountedRow, NumberedBatch } from "../stubs/metrics.ts";
 import { readBudgets } from "./budgets.ts";
@@ -49,7 +49,9 @@ CREATE TABLE IF NOT EXISTS samples (
   model TEXT NOT NULL, hardware TEXT NOT NULL, at INTEGER NOT NULL, counts TEXT NOT NULL,
   PRIMARY KEY (model, hardware, at)) WITHOUT ROWID;`;
 
-/** Bounds of what is stored, so that an exposition has at most 20,000 series. */
+/** The most series of an exposition: those of routes, the last ones, are left out first. */
+const MAX_SERIES = 20_000;
+/** Bounds of what is stored. */
 const MAX_MODELS = 200;
 const MAX_OF_FAMILY = {
   predictions: 1_000,
@@ -67,6 +69,7 @@ const GPUS = "gpus";
 const FRESH_MS = 10_000;
 
 const DAY_MS = 86_400_000;
+const THIN_MS = 3_600_000;
 /** A writer sends a batch again within minutes; the levels of an account that runs nothing last for a month. */
 const WRITER_MS = 35 * DAY_MS;
 /** Accounts whose levels are read. */
@@ -84,6 +87,7 @@ interface Sums {
 export class MetricsObject extends DurableObject<Bindings> {
   readonly #series = new Map<string, CountedSeries>();
   readonly #models = new Set<string>();
+  #thinnedAt = 0;
   readonly #text = recent(() => this.#exposition());
   readonly #status = recent((last?: StatusReport) => readStatus(this.env, last));
 
@@ -247,6 +251,9 @@ export class MetricsObject extends DurableObject<Bindings> {
       );
     }
     sql.exec("DELETE FROM samples WHERE at < ?", now - SAMPLES_MS);
+    // Thinning reads every old sample, of which there may be 50,000.
+    if (now - this.#thinnedAt < THIN_MS) return;
+    this.#thinnedAt = now;
     for (const { afterMs, everyMs } of THINNED)
       sql.exec(
         `DELETE FROM samples WHERE at < ?1 AND at < (SELECT max(later.at) FROM samples AS later
@@ -341,11 +348,12 @@ export class MetricsObject extends DurableObject<Bindings> {
       readPools(this.env),
       readBudgets(this.env, this.watched()),
     ]);
-    return expositionOf([
-      ...countersOf([...this.#series.values()], currency),
+    const families = [
       ...gaugesOf(pools),
       budgetGauge(budgets, currency),
-    ]);
+      ...countersOf([...this.#series.values()], currency),
+    ];
+    return expositionOf(limited(families, MAX_SERIES));
   }
 }
 

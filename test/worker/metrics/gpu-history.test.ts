@@ -50,6 +50,10 @@ test("the page of the fleet's metrics says how busy the GPUs of each pool were",
   const devices = [{ id: "GPU-1", name: "L40S", memory_gb: 45, holder: null, utilization: 0.9 }];
   void runner.claim({ devices });
   await runner.tellState({ devices });
+  // Counts set the alarm.
+  await metricsObject().add([
+    { family: "pool", labels: { pool: world.hardware }, counts: { evictions: 1 } },
+  ]);
   await runDurableObjectAlarm(metricsObject());
   for (const span of ["1h", "24h", "7d", "90d"]) {
     const { html } = await visitor.look(`/fleet/metrics?span=${span}`);
