@@ -197,6 +197,50 @@ CREATE TABLE `backup_runs` (
 	`progress` text NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `capacity_grants` (
+	`account_id` text NOT NULL,
+	`hardware_identifier` text NOT NULL,
+	`instances` integer NOT NULL,
+	PRIMARY KEY(`account_id`, `hardware_identifier`),
+	FOREIGN KEY (`account_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`hardware_identifier`) REFERENCES `hardware`(`identifier`) ON UPDATE no action ON DELETE cascade
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `deployments` (
+	`id` text PRIMARY KEY NOT NULL,
+	`owner_id` text NOT NULL,
+	`name` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`release` integer DEFAULT 0 NOT NULL,
+	`next_release` integer,
+	`previous_release` integer,
+	`previous_until` integer,
+	FOREIGN KEY (`owner_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `deployments_owner_name` ON `deployments` (`owner_id`,`name`);--> statement-breakpoint
+CREATE INDEX `deployments_owner` ON `deployments` (`owner_id`,`id`);--> statement-breakpoint
+CREATE TABLE `releases` (
+	`deployment_id` text NOT NULL,
+	`number` integer NOT NULL,
+	`model_id` text NOT NULL,
+	`version_number` integer NOT NULL,
+	`hardware_identifier` text NOT NULL,
+	`min_instances` integer NOT NULL,
+	`max_instances` integer NOT NULL,
+	`idle_seconds` real,
+	`max_concurrency` integer,
+	`priority` text,
+	`probe` text,
+	`created_at` integer NOT NULL,
+	`created_by` text,
+	`ended_at` integer,
+	`failure` text,
+	PRIMARY KEY(`deployment_id`, `number`),
+	FOREIGN KEY (`deployment_id`) REFERENCES `deployments`(`id`) ON UPDATE no action ON DELETE cascade
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `releases_version` ON `releases` (`model_id`,`version_number`);--> statement-breakpoint
 CREATE TABLE `file_bytes` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`bytes` integer NOT NULL
@@ -1170,4 +1214,52 @@ CREATE TRIGGER uploads_moved AFTER UPDATE OF user_id ON uploads WHEN OLD.user_id
 	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(coalesce(OLD.name, '') AS BLOB))) WHERE user_id = OLD.user_id;
 	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 512 + length(CAST(coalesce(NEW.name, '') AS BLOB)))
 		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+
+--> statement-breakpoint
+-- An owner's models and deployments share their names.
+CREATE TRIGGER models_named_apart BEFORE INSERT ON models
+	WHEN EXISTS (SELECT 1 FROM deployments WHERE owner_id = NEW.owner_id AND name = NEW.name) BEGIN
+	SELECT RAISE(ABORT, 'UNIQUE constraint failed: deployments.name');
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_renamed_apart BEFORE UPDATE OF name ON models WHEN NEW.name <> OLD.name
+	AND EXISTS (SELECT 1 FROM deployments WHERE owner_id = NEW.owner_id AND name = NEW.name) BEGIN
+	SELECT RAISE(ABORT, 'UNIQUE constraint failed: deployments.name');
+END;
+--> statement-breakpoint
+CREATE TRIGGER deployments_named_apart BEFORE INSERT ON deployments
+	WHEN EXISTS (SELECT 1 FROM models WHERE owner_id = NEW.owner_id AND name = NEW.name) BEGIN
+	SELECT RAISE(ABORT, 'UNIQUE constraint failed: models.name');
+END;
+--> statement-breakpoint
+-- A version stays while a deployment of its owner runs it; a model is deleted with its versions (models_deleted).
+-- Deployments of others hold nothing.
+CREATE TRIGGER versions_deployed BEFORE DELETE ON versions
+	WHEN EXISTS (SELECT 1 FROM releases JOIN deployments ON deployments.id = deployment_id
+		WHERE model_id = OLD.model_id AND version_number = OLD.number AND number IN (release, next_release)
+			AND owner_id = (SELECT owner_id FROM models WHERE id = OLD.model_id)) BEGIN
+	SELECT RAISE(ABORT, 'FOREIGN KEY constraint failed: releases.version_number');
+END;
+--> statement-breakpoint
+CREATE TRIGGER deployments_weighed AFTER INSERT ON deployments BEGIN
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.owner_id, 512)
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+-- Releases go first, so that releases_unweighed can still find their owner.
+CREATE TRIGGER deployments_unweighed BEFORE DELETE ON deployments BEGIN
+	DELETE FROM releases WHERE deployment_id = OLD.id;
+	UPDATE account_bytes SET bytes = bytes - 512 WHERE user_id = OLD.owner_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER releases_weighed AFTER INSERT ON releases BEGIN
+	INSERT INTO account_bytes (user_id, bytes)
+		SELECT owner_id, 512 + length(CAST(coalesce(NEW.probe, '') AS BLOB)) FROM deployments WHERE id = NEW.deployment_id
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER releases_unweighed AFTER DELETE ON releases BEGIN
+	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(coalesce(OLD.probe, '') AS BLOB)))
+		WHERE user_id = (SELECT owner_id FROM deployments WHERE id = OLD.deployment_id);
 END;

@@ -33,3 +33,8 @@ export const modelInPath: NamedModel = ({ req }) => {
   const reference = version_number === undefined ? path : `${path}:${version_number}`;
   return modelReference.safeParse(reference).data;
 };
+
+export const deploymentInPath: NamedModel = ({ req }) => {
+  const { deployment_owner, deployment_name } = req.param();
+  return modelReference.safeParse(`${deployment_owner}/${deployment_name}`).data;
+};

@@ -132,6 +132,11 @@ export const tags = [
     name: "Model collaborators",
     description: "The users and organizations that a model is shared with.",
   },
+  {
+    name: "Deployments",
+    description:
+      "Names of your account that run one version, on hardware and with limits of their own. Use `owner/name` of a deployment wherever a model is named. Only its account can see and run a deployment.",
+  },
   { name: "Users", description: "Users, including your own profile." },
   {
     name: "Organizations",

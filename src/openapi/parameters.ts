@@ -5,6 +5,8 @@ const DESCRIPTIONS: Record<string, string> = {
   account: "Username of a user or an organization",
   action: "`drain`: finish running predictions and accept no more. `resume`: accept work again",
   backup_id: "ID of the backup",
+  deployment_name: "Name of the deployment",
+  deployment_owner: "Username of the deployment's owner, which is your account",
   identifier: "Identifier of the hardware",
   model_name: "Name of the model",
   model_owner: "Username of the model's owner",

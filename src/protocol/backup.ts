@@ -119,6 +119,8 @@ export const predictionRow = z.strictObject({
   model_owner: z.string(),
   model_name: z.string(),
   version_number: z.number(),
+  deployment: z.string().nullable(),
+  release: z.number().nullable(),
   stream: z.number(),
   status: taskStatus,
   created_at: z.number(),

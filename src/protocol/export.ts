@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { auditEvent } from "./audit.ts";
 import { problem, timestamp, uuid } from "./common.ts";
+import { deployment } from "./deployment.ts";
 import { model, version } from "./model.ts";
 import { token } from "./operator.ts";
 import { collaborator, shareLevel } from "./organization.ts";
@@ -59,6 +60,7 @@ export const exportLine = z
       created_at: timestamp,
     }),
     line("version", { model_id: uuid, version }),
+    line("deployment", { deployment }),
     line("webhook_endpoint", { webhook_endpoint: webhookEndpoint }),
     line("upload", { upload: upload.omit({ urls: true, parts: true, part_size: true }) }),
     line("usage", { usage: exportedUsage }),

@@ -58,6 +58,10 @@ export const prediction = z
       name: z.string().meta({ example: "story" }),
       version_number: z.int().meta({ example: 3 }),
     }),
+    deployment: z.string().optional().meta({
+      description: "`owner/name` of the deployment that ran it. Absent if a model was named",
+      example: "demo/chat",
+    }),
     created_at: timestamp,
     updated_at: timestamp,
     status: taskStatus,

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { clearable, jsonObject, link, modelReference, slug, timestamp } from "./common.ts";
 import { cost } from "./money.ts";
+import { accountKind } from "./user.ts";
 
 export const replicateStatus = z.enum([
   "starting",
@@ -131,6 +132,43 @@ export const updateReplicateModel = z.object({
   readme: clearable(100_000).optional(),
 });
 export type UpdateReplicateModel = z.infer<typeof updateReplicateModel>;
+
+const instances = z.int().min(0).optional();
+
+const deploymentFields = {
+  version: versionReference,
+  hardware: z.string().max(63).optional(),
+  min_instances: instances,
+  max_instances: instances,
+};
+
+/** The body of POST /deployments. */
+export const createReplicateDeployment = z.object({
+  name: slug,
+  model: modelReference,
+  ...deploymentFields,
+});
+
+/** The body of PATCH /deployments/{owner}/{name}. */
+export const updateReplicateDeployment = z.object(deploymentFields).partial();
+
+export const replicateDeployment = z.object({
+  owner: z.string(),
+  name: z.string(),
+  current_release: z.object({
+    number: z.int(),
+    model: z.string(),
+    version: versionId,
+    created_at: timestamp,
+    created_by: z.object({ type: accountKind, username: z.string(), name: z.string() }),
+    configuration: z.object({
+      hardware: z.string(),
+      min_instances: z.int(),
+      max_instances: z.int(),
+    }),
+  }),
+});
+export type ReplicateDeployment = z.infer<typeof replicateDeployment>;
 
 /** The field `metadata` of a form: JSON text. */
 export const sentMetadata = z

@@ -41,6 +41,8 @@ export interface WebhookPayload {
   url: string;
   stream: boolean;
   created_by: string | null;
+  /** `owner/name` of the deployment that ran it. Absent if a model was named. */
+  deployment?: string;
   input: Json;
   output: Json;
   data_removed: boolean;

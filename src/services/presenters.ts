@@ -167,6 +167,7 @@ const costOfRow = ({ cost, cost_parts }: PredictionRow, currency: string) =>
 const prediction = (row: PredictionRow, origin: string, currency: string): Prediction => ({
   id: row.id,
   model: { owner: row.model_owner, name: row.model_name, version_number: row.version_number },
+  ...(row.deployment !== null && { deployment: row.deployment }),
   ...times(row),
   status: row.status,
   setup_time: secondsText(row.setup_time),

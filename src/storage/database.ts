@@ -56,13 +56,13 @@ export const isDuplicate = (error: unknown): boolean =>
 export const isLimitReached = (error: unknown): boolean =>
   hasFailed(
     error,
-    /NOT NULL constraint failed: (models\.id|versions\.number|tokens\.id|runners\.id)\b/,
+    /NOT NULL constraint failed: (models\.id|versions\.number|tokens\.id|runners\.id|deployments\.id)\b/,
   );
 
 /** Whether a write violated a constraint on one of these columns, such as `logins.email`. */
 export const failedOn = (
   error: unknown,
-  constraint: "UNIQUE" | "NOT NULL",
+  constraint: "UNIQUE" | "NOT NULL" | "FOREIGN KEY",
   ...columns: string[]
 ): boolean => {
   const names = columns.join("|").replaceAll(".", "\\.");

@@ -170,11 +170,18 @@ export const CHECK_MS = 5_000;
 /** The age up to which a cached check is not repeated. With CHECK_MS, access ends in less than 10 s. */
 export const RECENT_CHECK_MS = 4_000;
 
-/** Undefined if the token may not use the priority. @param held its highest priority; null: any */
+/**
+ * Undefined if the token may not use the priority.
+ * @param held its highest priority; null: any
+ * @param own the priority where none is asked for, as far as the token allows it
+ */
 export function priorityOf(
   asked: Priority | undefined,
   held: Priority | null,
+  own?: Priority,
 ): Priority | undefined {
-  if (asked === undefined || held === null) return asked ?? held ?? DEFAULT_PRIORITY;
-  return PRIORITIES.indexOf(asked) <= PRIORITIES.indexOf(held) ? asked : undefined;
+  const wanted = asked ?? own;
+  if (wanted === undefined || held === null) return wanted ?? held ?? DEFAULT_PRIORITY;
+  if (PRIORITIES.indexOf(wanted) <= PRIORITIES.indexOf(held)) return wanted;
+  return asked === undefined ? held : undefined;
 }

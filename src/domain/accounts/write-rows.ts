@@ -9,6 +9,7 @@ export const WRITE_ROWS = {
   setVariable: 20,
   deleteVariable: 20,
   shareModel: 10,
+  changeDeployment: 350,
   pinExample: 50,
   updateExample: 100,
   unpinExample: 50,

@@ -12,6 +12,9 @@ export interface PredictionRow {
   model_owner: string;
   model_name: string;
   version_number: number;
+  /** The deployment that was named, `owner/name`, and the number of its release; null for a model. */
+  deployment: string | null;
+  release: number | null;
   stream: boolean;
   status: TaskStatus;
   created_at: number;
@@ -84,6 +87,8 @@ export function predictionRow(
     model_owner: spec.model.owner,
     model_name: spec.model.name,
     version_number: spec.model.version_number,
+    deployment: spec.deployment?.name ?? null,
+    release: spec.deployment?.release ?? null,
     stream: spec.stream,
     status: state.status,
     created_at: spec.created_at,

@@ -64,6 +64,8 @@ export interface PredictionSpec {
   /** Whether the model is private and another account's: readers lose their streams with the share. */
   is_borrowed: boolean;
   model: { owner: string; name: string; version_number: number };
+  /** The deployment that was named, `owner/name`, and its release. Absent: a model was. */
+  deployment?: { id: string; name: string; release: number };
   hardware: SpecHardware;
   /** Price of the hardware at the creation, in billionths of the currency unit; null if not set. */
   price_per_hour: number | null;
@@ -218,6 +220,7 @@ export function presentPrediction(spec: PredictionSpec, state: PredictionState):
   return {
     id: spec.id,
     model: spec.model,
+    ...(spec.deployment && { deployment: spec.deployment.name }),
     created_at: new Date(spec.created_at).toISOString(),
     updated_at: new Date(state.updated_at).toISOString(),
     status: state.status,

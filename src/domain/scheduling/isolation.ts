@@ -20,6 +20,8 @@ export interface Run {
   prediction_id: string;
   /** The model's owner, if the version has weights. */
   weights_owner_id?: string | undefined;
+  /** The deployment that is run: its containers are its own. */
+  deployment?: { id: string; max_concurrency: number } | undefined;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface Run {
 export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
   const { model_id, version_number, isolation, user_id, prediction_id } = run;
   const { identifier, gpus } = run.hardware;
-  const { weights_owner_id: owner } = run;
+  const { weights_owner_id: owner, deployment } = run;
   const scope = { model: [], account: [user_id], prediction: [prediction_id] }[isolation];
   const [container, files, weights] = await Promise.all([
     keyed(secret, [
@@ -42,6 +44,7 @@ export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
       sorted(run.variables),
       isolation,
       ...scope,
+      ...(deployment ? [deployment.id, deployment.max_concurrency] : []),
     ]),
     keyed(secret, ["files", user_id]),
     // Weights are shared by all models of their owner, for all callers.

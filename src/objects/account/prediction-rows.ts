@@ -31,6 +31,8 @@ const COLUMNS = [
   "model_owner",
   "model_name",
   "version_number",
+  "deployment",
+  "release",
   "stream",
   "status",
   "created_at",

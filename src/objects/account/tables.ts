@@ -17,6 +17,8 @@ export const predictions = sqliteTable(
     model_owner: text().notNull(),
     model_name: text().notNull(),
     version_number: integer().notNull(),
+    deployment: text(),
+    release: integer(),
     stream: integer({ mode: "boolean" }).notNull(),
     status: text().$type<TaskStatus>().notNull(),
     created_at: integer().notNull(),
@@ -110,7 +112,7 @@ const CREATE = `
 CREATE TABLE IF NOT EXISTS conversations (object_id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS predictions (
   id TEXT PRIMARY KEY, object_id TEXT NOT NULL, model_id TEXT NOT NULL, model_owner TEXT NOT NULL,
-  model_name TEXT NOT NULL, version_number INTEGER NOT NULL, stream INTEGER NOT NULL,
+  model_name TEXT NOT NULL, version_number INTEGER NOT NULL, deployment TEXT, release INTEGER, stream INTEGER NOT NULL,
   status TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, setup_time REAL,
   execution_time REAL, cost INTEGER, cost_parts TEXT, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
   revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,

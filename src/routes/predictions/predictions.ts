@@ -8,9 +8,10 @@ import { requireScope, requireScopeToRun } from "../../middleware/authentication
 import { takesDataUris } from "../../middleware/body.ts";
 import { limitWaitingRequest, tokenReader } from "../../middleware/concurrent-requests.ts";
 import { conditionalGet } from "../../middleware/conditional.ts";
-import { modelInBody, modelInPath } from "../../middleware/named-model.ts";
+import { deploymentInPath, modelInBody, modelInPath } from "../../middleware/named-model.ts";
 import { allowStreamToken } from "../../middleware/stream-token.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
+import { oneDeployment } from "../../protocol/deployment.ts";
 import { estimate } from "../../protocol/estimate.ts";
 import { explanation } from "../../protocol/explanation.ts";
 import { oneModel, oneVersion } from "../../protocol/model.ts";
@@ -95,6 +96,18 @@ const createOfVersion = createRoute({
     headers: createHeaders,
     body: jsonBody(createOfVersionBody),
   },
+  responses: createAnswers,
+});
+
+const createOfDeployment = createRoute({
+  method: "post",
+  path: "/deployments/{deployment_owner}/{deployment_name}/predictions",
+  operationId: "createPredictionOfDeployment",
+  tags: ["Deployments"],
+  summary: "Create a prediction with a deployment",
+  description: CREATING,
+  middleware: [takesDataUris, requireScopeToRun(deploymentInPath)],
+  request: { params: oneDeployment, headers: createHeaders, body: jsonBody(createOfVersionBody) },
   responses: createAnswers,
 });
 
@@ -265,6 +278,12 @@ predictionRoutes.openapi(createOfVersion, (c) => {
   return begin(c, reference, () => c.req.valid("json"), c.req.valid("header"));
 });
 
+predictionRoutes.openapi(createOfDeployment, (c) => {
+  const { deployment_owner, deployment_name } = c.req.valid("param");
+  const reference = `${deployment_owner}/${deployment_name}`;
+  return begin(c, reference, () => c.req.valid("json"), c.req.valid("header"), true);
+});
+
 predictionRoutes.openapi(list, async (c) => {
   const { services, caller } = c.var;
   const query = c.req.valid("query");
@@ -318,12 +337,16 @@ const validates = (
   { "validate-input": asked }: Pick<z.infer<typeof createHeaders>, "validate-input">,
 ): boolean => (asked === undefined ? services.settings.validateInput : asked === "true");
 
-/** @param requested reads the body from the request, which then releases it */
+/**
+ * @param requested reads the body from the request, which then releases it
+ * @param ofDeployment whether the reference must name a deployment
+ */
 async function begin(
   c: Context<AppEnv>,
   reference: string,
   requested: () => CreatePredictionOfVersion,
   headers: z.infer<typeof createHeaders>,
+  ofDeployment = false,
 ) {
   const { services, caller } = c.var;
   const { waitSeconds } = services.settings;
@@ -335,6 +358,7 @@ async function begin(
   // A stream takes `wait` as an idle limit, and leaving it never cancels the prediction.
   const prefer = { ...preferred, cancel: preferred.cancel && !stream };
   const options = {
+    ofDeployment,
     origin: new URL(c.req.url).origin,
     validateInput: validates(c, headers),
     waitSeconds: prefer.waitSeconds ?? 0,

@@ -15,9 +15,6 @@ const MAX_HARDWARE = 1_000;
 const TRAININGS =
   "This service does not train models. Train elsewhere, and publish the result as a version: see /docs/publishing.";
 
-const DEPLOYMENTS =
-  "This service has no deployments. Run the model itself with POST /models/{owner}/{name}/predictions.";
-
 const missing = (detail: string) => () => {
   throw new ProblemError("not_found", detail);
 };
@@ -40,6 +37,4 @@ export const replicateAccountRoutes = new Hono<AppEnv>()
   )
   .all("/trainings", missing(TRAININGS))
   .all("/trainings/*", missing(TRAININGS))
-  .all("/models/:owner/:name/versions/:version/trainings", missing(TRAININGS))
-  .all("/deployments", missing(DEPLOYMENTS))
-  .all("/deployments/*", missing(DEPLOYMENTS));
+  .all("/models/:owner/:name/versions/:version/trainings", missing(TRAININGS));

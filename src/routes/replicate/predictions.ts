@@ -11,7 +11,7 @@ import { sourceOf } from "../../lib/json-text.ts";
 import { requireScope, requireScopeToRun } from "../../middleware/authentication.ts";
 import { takesDataUris } from "../../middleware/body.ts";
 import { limitWaitingRequest, watched } from "../../middleware/concurrent-requests.ts";
-import { fieldInBody, modelInPath } from "../../middleware/named-model.ts";
+import { deploymentInPath, fieldInBody, modelInPath } from "../../middleware/named-model.ts";
 import { limitAddress, limitRate } from "../../middleware/rate-limit.ts";
 import { uuid } from "../../protocol/common.ts";
 import { signedQuery } from "../../protocol/file.ts";
@@ -77,6 +77,16 @@ export const replicatePredictionRoutes = new Hono<AppEnv>()
       return begin(c, `${model_owner}/${model_name}`, request);
     },
   )
+  .post(
+    "/deployments/:deployment_owner/:deployment_name/predictions",
+    takesDataUris,
+    requireScopeToRun(deploymentInPath),
+    async (c) => {
+      const { deployment_owner, deployment_name } = c.req.param();
+      const request = await parseBody(c, createReplicateRun);
+      return begin(c, `${deployment_owner}/${deployment_name}`, request, true);
+    },
+  )
   .get("/predictions", requireScope("read"), async (c) => {
     const { services, caller } = c.var;
     const { cursor, ...times } = parse(listQuery, c.req.query(), "query");
@@ -110,11 +120,15 @@ export const replicatePredictionRoutes = new Hono<AppEnv>()
     return eventStream(body, undefined);
   });
 
-/** @param reference `owner/name` or `owner/name:number` */
+/**
+ * @param reference `owner/name` or `owner/name:number`
+ * @param ofDeployment whether it must name a deployment
+ */
 async function begin(
   c: Context<AppEnv>,
   reference: string,
   { input, ...more }: CreateReplicateRun,
+  ofDeployment = false,
 ): Promise<Response> {
   const { services, caller } = c.var;
   const { waitSeconds: most } = services.settings;
@@ -124,6 +138,7 @@ async function begin(
   const request = { input, stream: false, webhook: webhookIn(more) };
   c.var.bodies?.push(request);
   const options = {
+    ofDeployment,
     origin,
     api: "replicate" as const,
     validateInput: c.req.header("validate-input") !== "false",

@@ -19,6 +19,7 @@ import type { EventStream } from "../access/concurrency-limit.ts";
 import { userTarget } from "../audit/people.ts";
 import { recordRead } from "../audit/record.ts";
 import { readTrail } from "../audit/trail.ts";
+import { deploymentsOf } from "../deployments/deployments.ts";
 import { exportStream } from "../export-stream.ts";
 import { presentUploadedFile } from "../files/upload-view.ts";
 import { pagesOf } from "../pagination.ts";
@@ -93,6 +94,8 @@ async function* accountLines(
         level,
         created_at: new Date(created_at).toISOString(),
       };
+  for await (const deployment of deploymentsOf(services, user_id))
+    yield { type: "deployment", deployment };
   for await (const rows of pagesOf(PAGE, (keyset) => listEndpoints(db, user_id, keyset), byId))
     for (const row of rows)
       yield { type: "webhook_endpoint", webhook_endpoint: present.webhookEndpoint(row) };

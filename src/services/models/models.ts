@@ -16,7 +16,7 @@ import type {
 } from "../../protocol/model.ts";
 import type { CountMessage } from "../../protocol/queue.ts";
 import { findUser } from "../../storage/accounts/users.ts";
-import { isDuplicate, isLimitReached, runBatch } from "../../storage/database.ts";
+import { failedOn, isDuplicate, isLimitReached, runBatch } from "../../storage/database.ts";
 import { ascends, type Direction } from "../../storage/keyset.ts";
 import { listSharedModels as sharedModelsOf } from "../../storage/models/collaborators.ts";
 import { syncListings, writeCounts } from "../../storage/models/counts.ts";
@@ -41,6 +41,7 @@ import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { chargeRows } from "../access/write-limit.ts";
 import { auditEntry } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
+import { unlessDeployed } from "../deployments/unless-deployed.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
@@ -210,7 +211,7 @@ async function wantedDefault(
 
 /**
  * Deletes a model. Predictions that were accepted run to their end.
- * @throws ProblemError not_found, forbidden
+ * @throws ProblemError not_found, forbidden, conflict while a deployment of the account runs it
  */
 export async function deleteModel(
   services: Services,
@@ -223,7 +224,8 @@ export async function deleteModel(
   const { maxVersions } = services.settings;
   await chargeRows(services, ROWS_OF.version * Math.min(latest_version?.number ?? 0, maxVersions));
   const entry = auditEntry({ action: "model.deleted", ...ofModel(model) });
-  await deleteRow(services.db, id, keptUntil(services), entry);
+  const deleting = deleteRow(services.db, id, keptUntil(services), entry);
+  await unlessDeployed(services, `The model '${owner}/${name}'`, id, deleting);
   await keepPictures(services, model.owner.id, model.overview);
   forgetModel(caller, owner, name);
 }
@@ -319,7 +321,15 @@ async function checkNames(
 
 /** @throws ProblemError conflict */
 const unlessTaken = <Row>(name: string, writing: Promise<Row>): Promise<Row> =>
-  orConflict(writing, isDuplicate, `You already have a model '${name}'.`);
+  orConflict(
+    orConflict(
+      writing,
+      (error) => failedOn(error, "UNIQUE", "deployments.name"),
+      `You have a deployment '${name}', and models and deployments share their names. Choose another name.`,
+    ),
+    isDuplicate,
+    `You already have a model '${name}'.`,
+  );
 
 export const countPredictions = ({ db }: Services, counts: CountMessage[]) =>
   writeCounts(db, counts, Date.now());

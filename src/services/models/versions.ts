@@ -26,6 +26,7 @@ import { findAccount } from "../access/accounts.ts";
 import { quotaOf, withinQuota } from "../access/storage-quota.ts";
 import { auditEntry } from "../audit/record.ts";
 import { orConflict } from "../conflicts.ts";
+import { unlessDeployed } from "../deployments/unless-deployed.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel, forgetVersion, versionNotFound } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
@@ -178,7 +179,8 @@ export const readVersionBefore = ({ db }: Services, { model_id, number }: Versio
 
 /**
  * Deletes a version. Predictions that were accepted run to their end.
- * @throws ProblemError not_found, forbidden; conflict for the model's `default_version`
+ * @throws ProblemError not_found, forbidden; conflict for the model's `default_version`, and while a deployment of
+ * the account runs it
  */
 export async function deleteVersion(
   services: Services,
@@ -192,7 +194,9 @@ export async function deleteVersion(
   const version = await findVersion(services.db, id, number);
   if (!version) throw versionNotFound(`${owner}/${name}`, number);
   const entry = auditEntry({ action: "version.deleted", ...ofVersion(model, version) });
-  if (!(await deleteRow(services.db, id, number, keptUntil(services), entry))) {
+  const deleting = deleteRow(services.db, id, number, keptUntil(services), entry);
+  const what = `Version ${number} of '${owner}/${name}'`;
+  if (!(await unlessDeployed(services, what, id, deleting, number))) {
     // Another request may have deleted the version meanwhile.
     if (!(await findVersion(services.db, id, number)))
       throw versionNotFound(`${owner}/${name}`, number);

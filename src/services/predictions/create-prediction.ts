@@ -17,7 +17,7 @@ import {
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { urlRefusal } from "../../domain/webhooks/address.ts";
 import { storedSecret } from "../../domain/webhooks/stored-secret.ts";
-import { ProblemError } from "../../errors/errors.ts";
+import { notVisible, ProblemError } from "../../errors/errors.ts";
 import { SNAPSHOT_CHARS, type StreamReader } from "../../objects/stubs/prediction.ts";
 import type { Priority } from "../../protocol/common.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
@@ -89,7 +89,8 @@ export async function createResolved(
   if (options.validateInput && !warmUp) validateInput(schema, asSent(request.input, sent));
   requireServer(caller, request);
   if (request.webhook) checkWebhook(services, request.webhook, options.api && WEBHOOK);
-  const priority = requirePriority(caller, request);
+  if (options.ofDeployment && !target.deployment) throw notVisible(`The deployment '${reference}'`);
+  const priority = requirePriority(caller, request, target.deployment?.priority);
   const { input: asked, ...rest } = request;
   const askedText = jsonText(asked, ["body"], source);
   const id = sent?.prediction_id ?? options.id ?? newPredictionUuid();
@@ -102,8 +103,8 @@ export async function createResolved(
     getAccountFacts(services.db, caller.user_id),
     openAccount(services, caller.user_id),
   ]);
-  // The hash covers the model's id: when the request is repeated, the reference may name another model.
-  const hashed = [target.model.id, reference, rest, call];
+  // The hash covers what is named: when the request is repeated, the reference may name another model.
+  const hashed = [target.deployment?.id ?? target.model.id, reference, rest, call];
   const hash = async () => sha256(JSON.stringify(hashed) + (await comparable(askedText, sent)));
   // A client token finds only keys of its own: a repeated key returns the prediction.
   const ownKey = caller.client_id === undefined ? key : key && `${caller.client_id} ${key}`;
@@ -156,12 +157,14 @@ function requireServer({ client_id }: Caller, request: CreatePredictionOfVersion
   );
 }
 
-/** @throws ProblemError forbidden */
+/** @param own the priority of the deployment that is run @throws ProblemError forbidden */
 export function requirePriority(
   { priority: held }: Caller,
   { priority: asked }: CreatePredictionOfVersion,
+  own?: Priority | null,
 ): Priority {
-  const priority = priorityOf(asked, held);
+  // A token that does not allow the deployment's own priority has its highest one.
+  const priority = priorityOf(asked, held, own ?? undefined);
   if (priority !== undefined) return priority;
   throw new ProblemError(
     "forbidden",

@@ -60,7 +60,7 @@ export async function predictionSpec(
   }: { origin: string; waits: boolean; cancelAfterSeconds: number | null },
 ): Promise<PredictionSpec> {
   const { settings } = services;
-  const { model, version } = target;
+  const { model, version, deployment } = target;
   const { configuration } = version;
   const now = Date.now();
   const containerInterface = configuration.interface ?? "cog";
@@ -81,6 +81,11 @@ export async function predictionSpec(
   const charges_setup = settings.chargesSetup;
   const priced = { price_per_hour, prices, charges_setup, ...limits };
   const reservation = reservationFor(caller, maker, budgeted, priced);
+  const max_concurrency = isExclusive
+    ? 1
+    : (deployment?.max_concurrency ??
+      configuration.max_concurrency ??
+      MAX_CONCURRENCY[containerInterface]);
   return {
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
@@ -90,6 +95,13 @@ export async function predictionSpec(
     model_owner_id: model.owner_id,
     is_borrowed: isBorrowed(caller, model),
     model: { owner: model.owner, name: model.name, version_number: version.number },
+    ...(deployment && {
+      deployment: {
+        id: deployment.id,
+        name: `${deployment.owner}/${deployment.name}`,
+        release: deployment.release,
+      },
+    }),
     hardware,
     price_per_hour,
     ...(prices && { prices }),
@@ -108,6 +120,7 @@ export async function predictionSpec(
       user_id: caller.user_id,
       prediction_id: id,
       weights_owner_id: weights && model.owner_id,
+      deployment: deployment && { id: deployment.id, max_concurrency },
     }),
     interface: containerInterface,
     egress: configuration.egress ?? DEFAULT_EGRESS,
@@ -117,10 +130,10 @@ export async function predictionSpec(
     setup_logs: caller.user_id === model.owner_id && hasRole(caller, "developer"),
     variables,
     limits: {
-      idle_seconds: isExclusive ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),
-      max_concurrency: isExclusive
-        ? 1
-        : (configuration.max_concurrency ?? MAX_CONCURRENCY[containerInterface]),
+      idle_seconds: isExclusive
+        ? 0
+        : (deployment?.idle_seconds ?? configuration.idle_seconds ?? IDLE_SECONDS),
+      max_concurrency,
       output_bytes: OUTPUT_BYTES,
       logs_bytes: LOGS_BYTES,
       ...(configuration.listen_timeout_seconds && {
@@ -155,10 +168,13 @@ function traceOf({ sampleRate }: TraceSettings): Trace | undefined {
 function hardwareOf({
   model,
   version,
+  deployment,
 }: ResolvedVersion): Pick<PredictionSpec, "hardware" | "price_per_hour"> {
   const own = version.configuration.hardware_identifier;
-  const identifier = own ?? model.hardware_identifier ?? DEFAULT_HARDWARE;
-  const { pool, gpus, price_per_hour } = own === undefined ? model.hardware : version.hardware;
+  const identifier =
+    deployment?.hardware_identifier ?? own ?? model.hardware_identifier ?? DEFAULT_HARDWARE;
+  const { pool, gpus, price_per_hour } =
+    deployment ?? (own === undefined ? model.hardware : version.hardware);
   const hardware = { identifier, pool: pool ?? identifier, gpus: gpus ?? 0 };
   return { hardware, price_per_hour };
 }

@@ -1,10 +1,11 @@
-/** Resolves `owner/name:number` to a version: the only look-up of the hot path, cached in the isolate. */
+/** Resolves `owner/name:number`, or a deployment, to a version: the only look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
-import { notFound, notVisible, ProblemError } from "../../errors/errors.ts";
+import { conflict, notFound, notVisible, ProblemError } from "../../errors/errors.ts";
 import { factsOf, loadingFacts } from "../../storage/accounts/account-facts.ts";
 import { selectBudgeted } from "../../storage/accounts/budgeted.ts";
 import { findToken, selectToken, userOfToken } from "../../storage/accounts/tokens.ts";
 import { cache } from "../../storage/cache.ts";
+import { type Deployed, isReleased, selectDeployed } from "../../storage/deployments/targets.ts";
 import {
   selectTarget,
   type TargetName,
@@ -19,6 +20,8 @@ import type { Services } from "../services.ts";
 export interface ResolvedVersion {
   model: TargetRow;
   version: TargetVersionRow;
+  /** The deployment that was named, whose settings replace the version's. */
+  deployment?: Deployed;
 }
 
 /** An entry has schemas or variables: usually some kilobytes, at most 100,000 characters. */
@@ -39,7 +42,10 @@ const privateModels = cache<string, TargetRow>(LIMITS);
 /** Versions, by `model id:number`. */
 const versions = cache<string, TargetVersionRow>(LIMITS);
 
-const pathOf = ({ owner, name }: TargetName) => `${owner}/${name}`;
+/** Deployments by their owner's id and `owner/name`, with the model and version that they run. */
+const deployments = cache<string, { deployment: Deployed; runs: TargetName }>({ max: 2_000 });
+
+const pathOf = ({ owner, name }: Omit<TargetName, "number">) => `${owner}/${name}`;
 const privateKey = (userId: string, path: string) => `${userId}/${path}`;
 const versionKey = (modelId: string, number: number) => `${modelId}:${number}`;
 
@@ -82,7 +88,7 @@ function loadingTarget(target: TargetName) {
     versions.loading(),
   ];
   return (userId: string, [model]: TargetRow[], [version]: TargetVersionRow[]): Target => {
-    const path = pathOf(target);
+    const path = pathOf(model ?? target);
     const isPrivate = model?.visibility === "private";
     keepPrivate(privateKey(userId, path), isPrivate ? model : undefined);
     keepVisible(path, isPrivate ? undefined : model);
@@ -100,6 +106,58 @@ async function findTarget({ db }: Services, userId: string, target: TargetName):
 }
 
 /**
+ * Finds a deployment of the account, with what it runs. It is looked up where no model has the name, so models
+ * cost no query more.
+ * @throws ProblemError unavailable before its first release has started; not_found when its model is gone
+ */
+async function findDeployed(
+  { db }: Services,
+  userId: string,
+  target: TargetName,
+): Promise<ResolvedVersion | undefined> {
+  const path = pathOf(target);
+  const key = privateKey(userId, path);
+  const known = deployments.known(key);
+  const { model: knownModel, version: knownVersion } = known
+    ? knownTarget(userId, known.runs)
+    : NOTHING;
+  if (known && knownModel && knownVersion)
+    return { model: knownModel, version: knownVersion, deployment: known.deployment };
+  const [keepDeployment, keep] = [deployments.loading(), loadingTarget({ ...target, number: 0 })];
+  const [[row], models, versions] = await db.batch(
+    selectDeployed(db, target.owner, target.name, userId),
+  );
+  if (!row) return undefined;
+  if (!isReleased(row)) {
+    const detail = `The deployment '${path}' has not started yet. GET /v1/deployments/${path} says why.`;
+    throw new ProblemError("unavailable", detail, { "retry-after": "10" });
+  }
+  const { model, version } = keep(userId, models, versions);
+  if (!model || !version)
+    throw new ProblemError(
+      "not_found",
+      `The version that the deployment '${path}' runs was deleted, or is no longer shared with its account. Give it another one with PATCH /v1/deployments/${path}.`,
+    );
+  const runs = { owner: model.owner, name: model.name, number: version.number };
+  keepDeployment(key, { deployment: row, runs });
+  return { model, version, deployment: row };
+}
+
+const NOTHING: Target = { model: undefined, version: undefined };
+
+/** Finds a model, or a deployment of the account: they share their names. Versions have no deployment. */
+async function findNamed(
+  services: Services,
+  userId: string,
+  target: TargetName,
+): Promise<Target & Pick<ResolvedVersion, "deployment">> {
+  if (target.number !== undefined) return findTarget(services, userId, target);
+  const isDeployed = deployments.known(privateKey(userId, pathOf(target))) !== undefined;
+  const found = isDeployed ? NOTHING : await findTarget(services, userId, target);
+  return found.model ? found : ((await findDeployed(services, userId, target)) ?? found);
+}
+
+/**
  * Finds the version that `owner/name` or `owner/name:number` refers to, if the caller may run it.
  * @throws ProblemError not_found, also if the caller may not see it; forbidden if it is outside the token's
  * scope
@@ -110,13 +168,17 @@ export async function resolveVersion(
   reference: string,
 ): Promise<ResolvedVersion> {
   const target = targetNameOf(reference);
-  const { model, version } = await findTarget(services, caller.user_id, target);
   const path = pathOf(target);
+  const { model, version, deployment } = await findNamed(services, caller.user_id, target);
   const what = `The model '${path}'`;
   if (!model) throw notVisible(what);
   await requireAccess(services, caller, accessToModel(caller, model, "run"), what);
   if (isBorrowed(caller, model)) caller.runs = { model_id: model.id };
-  if (version) return { model, version };
+  if (deployment?.max_instances === 0)
+    throw conflict(
+      `The deployment '${path}' is off. Turn it on with PATCH /v1/deployments/${path}: set max_instances.`,
+    );
+  if (version) return { model, version, ...(deployment && { deployment }) };
   if (target.number !== undefined) throw versionNotFound(path, target.number);
   const detail = `The model '${path}' has no version. Publish one with POST /v1/models/${path}/versions.`;
   throw new ProblemError("not_found", detail);
@@ -141,6 +203,7 @@ export async function resolveAnswering(
   const target = await resolveVersion(services, caller, reference);
   const { model, version } = target;
   const isKnown = answers(version) || !version.awaits?.includes("compatibilities");
+  if (target.deployment) return target;
   if (isKnown || model.answering_number === null) return target;
   if (targetNameOf(reference).number !== undefined) return target;
   const before = await resolveVersion(services, caller, `${reference}:${model.answering_number}`);
@@ -161,6 +224,12 @@ export function forgetModel(caller: Pick<Caller, "user_id">, owner: string, name
   privateModels.forget(privateKey(caller.user_id, `${owner}/${name}`));
 }
 
+export const forgetDeployment = (
+  caller: Pick<Caller, "user_id">,
+  owner: string,
+  name: string,
+): void => deployments.forget(privateKey(caller.user_id, `${owner}/${name}`));
+
 export const forgetVersion = (modelId: string, number: number) =>
   versions.forget(versionKey(modelId, number));
 
@@ -174,6 +243,7 @@ export function forgetTargets(): void {
 export function forgetModels(): void {
   visibleModels.forgetAll();
   privateModels.forgetAll();
+  deployments.forgetAll();
 }
 
 /**
@@ -183,10 +253,11 @@ export function forgetModels(): void {
  * @param reference the model and version that are named; undefined: not known yet
  */
 export async function findTokenToCreate(
-  { db }: Services,
+  services: Services,
   hash: string,
   reference: string | undefined,
 ): ReturnType<typeof findToken> {
+  const { db } = services;
   if (reference === undefined) return findToken(db, hash);
   const target = targetNameOf(reference);
   const [keepTarget, keepFacts] = [loadingTarget(target), loadingFacts()];
@@ -201,5 +272,8 @@ export async function findTokenToCreate(
   const { user_id } = token;
   keepTarget(user_id, models, versions);
   keepFacts(user_id, factsOf(endpoints, budgeted));
+  // A failure is found again, once it is known what the token may do.
+  if (!models[0] && target.number === undefined)
+    await findDeployed(services, user_id, target).catch(() => {});
   return token;
 }

@@ -133,7 +133,7 @@ export async function unknownHardware(
   return unknownNameIssues(identifiers, known, locOf, "/v1/hardware");
 }
 
-/** @throws ProblemError not_found; conflict while a model or version uses it, or for the default */
+/** @throws ProblemError not_found; conflict while a model, version or deployment uses it, or for the default */
 export async function deleteHardware({ db }: Services, identifier: string): Promise<void> {
   if (identifier === DEFAULT_HARDWARE)
     throw conflict(
@@ -143,6 +143,6 @@ export async function deleteHardware({ db }: Services, identifier: string): Prom
   if (await deleteRow(db, identifier, entry)) return;
   if (!(await findHardware(db, identifier))) throw notFound(`The hardware '${identifier}'`);
   throw conflict(
-    `Models or versions use '${identifier}'. Change it in the models' settings; versions that use it must be deleted by their owners.`,
+    `Models, versions or deployments use '${identifier}'. Change it in the settings of models and deployments; versions that use it must be deleted by their owners.`,
   );
 }

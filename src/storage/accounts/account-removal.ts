@@ -12,7 +12,9 @@ import {
   accountBytes,
   accountCounts,
   budgeted,
+  capacityGrants,
   collaborators,
+  deployments,
   fileBytes,
   invitations,
   models,
@@ -78,6 +80,9 @@ export const closeAccount = (
  */
 const shutOut = (db: Database, id: string) => [
   db.delete(tokens).where(eq(tokens.user_id, id)),
+  // Before the models, whose versions they hold.
+  db.delete(deployments).where(eq(deployments.owner_id, id)),
+  db.delete(capacityGrants).where(eq(capacityGrants.account_id, id)),
   db.delete(shares).where(eq(shares.user_id, id)),
   db.delete(budgeted).where(eq(budgeted.account_id, id)),
   db.delete(webhookEndpoints).where(eq(webhookEndpoints.user_id, id)),

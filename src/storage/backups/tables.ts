@@ -40,6 +40,9 @@ export const BACKUP_TABLES: BackupTable[] = [
   described(schema.modelCategories),
   described(schema.versions, LARGE_ROWS),
   described(schema.versionPrices),
+  described(schema.deployments),
+  described(schema.releases, LARGE_ROWS),
+  described(schema.capacityGrants),
   described(schema.modelVariables, LARGE_ROWS),
   described(schema.examples, LARGE_ROWS),
   // `registryReleased` comes before the rows that it releases: the sweep deletes it last, so whatever a backup

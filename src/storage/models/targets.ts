@@ -1,11 +1,11 @@
 /** The target of a prediction: a model, and one of its versions. */
-import { and, desc, eq, getTableColumns, inArray, ne, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, gt, inArray, ne, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import { isSeenBy, levelOf } from "../accounts/visible-models.ts";
 import type { Database } from "../database.ts";
-import { hardware, models, users, versions } from "../schema/index.ts";
+import { deployments, hardware, models, releases, users, versions } from "../schema/index.ts";
 import { answeringNumber, defaultNumber } from "./models.ts";
 import { sealedVariables } from "./variables.ts";
 import { pricesBetween } from "./version-prices.ts";
@@ -50,8 +50,13 @@ const isOfVersion = eq(
  * Selects the target in one batch: the model with its default version, as far as predictions need them, and
  * the version that is named. A viewer that is NULL sees nothing.
  */
-export const selectTarget = (db: Database, target: TargetName, viewer: string | SQL) =>
-  [selectModel(db, target, viewer), selectVersion(db, target, viewer)] as const;
+export const selectTarget = (db: Database, target: TargetName, viewer: string | SQL) => {
+  const isTarget = isNamed(target, viewer);
+  return [
+    selectModel(db, viewer, isTarget),
+    selectVersion(db, and(isTarget, eq(versions.number, target.number ?? 0))),
+  ] as const;
+};
 
 const isNamed = ({ owner, name }: TargetName, viewer: string | SQL) =>
   and(
@@ -61,7 +66,7 @@ const isNamed = ({ owner, name }: TargetName, viewer: string | SQL) =>
     isSeenBy(viewer),
   );
 
-const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
+export const selectModel = (db: Database, viewer: string | SQL, where: SQL | undefined) =>
   db
     .select({
       id: models.id,
@@ -83,10 +88,10 @@ const selectModel = (db: Database, target: TargetName, viewer: string | SQL) =>
     .leftJoin(ofModel, isOfModel)
     .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, defaultNumber)))
     .leftJoin(ofVersion, isOfVersion)
-    .where(isNamed(target, viewer));
+    .where(where);
 
 /** Selects the version that is named. The default one has come with the model. No version has the number 0. */
-const selectVersion = (db: Database, target: TargetName, viewer: string | SQL) =>
+export const selectVersion = (db: Database, where: SQL | undefined) =>
   db
     .select({
       ...getTableColumns(versions),
@@ -97,7 +102,7 @@ const selectVersion = (db: Database, target: TargetName, viewer: string | SQL) =
     .innerJoin(models, eq(models.id, versions.model_id))
     .innerJoin(users, eq(users.id, models.owner_id))
     .leftJoin(ofVersion, isOfVersion)
-    .where(and(isNamed(target, viewer), eq(versions.number, target.number ?? 0)));
+    .where(where);
 
 export type TargetRow = Awaited<ReturnType<typeof selectModel>>[number];
 export type TargetVersionRow = Awaited<ReturnType<typeof selectVersion>>[number];
@@ -129,8 +134,9 @@ export async function namesSeenBy(
 }
 
 /**
- * Lists models that a user may see and whose default version has one of these compatibilities: the user's own,
- * then those of others, each newest first, so that others' models displace none of the user's.
+ * Lists models that a user may see and whose default version has one of these compatibilities: the user's
+ * deployments, whose release must have it, the user's own models, then those of others, each newest first, so that
+ * others' models displace none of the user's.
  * @param ids limits the list to these; null: all
  */
 export async function listCallable(
@@ -141,6 +147,31 @@ export async function listCallable(
   limit: number,
 ) {
   const isOwn = eq(models.owner_id, userId);
+  const isCovered = ids ? inArray(models.id, ids) : undefined;
+  const isCompatible = or(...flags.map((flag) => sql`${versions.compatibilities} ->> ${flag}`));
+  const deployed = db
+    .select({
+      owner: users.username,
+      name: deployments.name,
+      created_at: versions.created_at,
+      compatibilities: versions.compatibilities,
+    })
+    .from(deployments)
+    .innerJoin(users, eq(users.id, deployments.owner_id))
+    .innerJoin(
+      releases,
+      and(eq(releases.deployment_id, deployments.id), eq(releases.number, deployments.release)),
+    )
+    .innerJoin(models, and(eq(models.id, releases.model_id), isSeenBy(userId)))
+    .innerJoin(
+      versions,
+      and(eq(versions.model_id, models.id), eq(versions.number, releases.version_number)),
+    )
+    .where(
+      and(eq(deployments.owner_id, userId), gt(releases.max_instances, 0), isCovered, isCompatible),
+    )
+    .orderBy(desc(deployments.id))
+    .limit(limit);
   const select = (which: SQL | undefined) =>
     db
       .select({
@@ -155,18 +186,13 @@ export async function listCallable(
         versions,
         and(eq(versions.model_id, models.id), eq(versions.number, answeringNumber)),
       )
-      .where(
-        and(
-          which,
-          ids ? inArray(models.id, ids) : undefined,
-          or(...flags.map((flag) => sql`${versions.compatibilities} ->> ${flag}`)),
-        ),
-      )
+      .where(and(which, isCovered, isCompatible))
       .orderBy(desc(models.id))
       .limit(limit);
-  const [own, others] = await db.batch([
+  const [named, own, others] = await db.batch([
+    deployed,
     select(isOwn),
     select(and(isSeenBy(userId), ne(models.owner_id, userId))),
   ]);
-  return [...own, ...others].slice(0, limit);
+  return [...named, ...own, ...others].slice(0, limit);
 }

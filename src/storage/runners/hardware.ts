@@ -83,7 +83,7 @@ export async function saveHardware(
   return saved;
 }
 
-/** Deletes a class unless a model or a version uses it. @returns whether it was deleted */
+/** Deletes a class unless a model, a version or a deployment uses it. @returns whether it was deleted */
 export async function deleteHardware(
   db: Database,
   identifier: string,
@@ -97,6 +97,9 @@ export async function deleteHardware(
         sql`NOT EXISTS (SELECT 1 FROM models WHERE hardware_identifier = ${identifier})`,
         sql`NOT EXISTS (SELECT 1 FROM versions
           WHERE configuration ->> 'hardware_identifier' = ${identifier})`,
+        sql`NOT EXISTS (SELECT 1 FROM deployments
+          JOIN releases ON deployment_id = deployments.id AND number IN (release, next_release)
+          WHERE hardware_identifier = ${identifier})`,
       ),
     )
     .returning({ identifier: hardware.identifier });

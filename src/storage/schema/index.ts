@@ -3,6 +3,7 @@ export * from "./accounts.ts";
 export * from "./alerts.ts";
 export * from "./audit.ts";
 export * from "./backups.ts";
+export * from "./deployments.ts";
 export * from "./files.ts";
 export * from "./models.ts";
 export * from "./registry.ts";

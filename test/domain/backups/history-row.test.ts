@@ -13,6 +13,8 @@ const row: StoredPrediction = {
   model_owner: "ada",
   model_name: "story",
   version_number: 1,
+  deployment: null,
+  release: null,
   stream: 0,
   status: "succeeded",
   created_at: 1,

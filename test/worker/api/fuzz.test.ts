@@ -5,6 +5,7 @@ import { operationsIn } from "../../../src/openapi/document.ts";
 import { findSignature } from "../../../src/openapi/parameters.ts";
 import type { DocumentedOperation } from "../../../src/openapi/types.ts";
 import { prediction } from "../../../src/protocol/prediction.ts";
+import { upload } from "../../../src/protocol/upload.ts";
 import { userA } from "../../../src/protocol/user.ts";
 import { sized } from "../../support/sized.ts";
 import { newAlert } from "../support/alerts.ts";
@@ -203,16 +204,27 @@ async function makeOwned(): Promise<void> {
   await make("PUT", `${path}/variables/KEY`, { value: "a" }, { known });
   const prices = { prices: { per_run: "0.5" } };
   await make("PUT", `${path}/versions/1/prices`, prices, { known });
+  const model = `${model_owner}/${known.model_name}`;
+  await make("POST", "/deployments", { name: `deployed-${sentSoFar}`, model });
+  await makeWholeUpload();
   await makeCollaborator(known);
   await makeToken(model_owner);
   harvest.put({ alert_id: await newAlert() });
   await makeBudgets(make, callers, model_owner, `${path}/versions/1/predictions`);
   await makePinnable();
   await makePredictionOf(model_owner);
-  const canceled = await makeWaiting(`${model_owner}/${known.model_name}`);
+  const canceled = await makeWaiting(model);
   const id = canceled && prediction.parse(JSON.parse(canceled.text)).id;
   if (id) await make("POST", `/predictions/${id}/cancel`);
-  await makeWaiting(`${model_owner}/${known.model_name}`);
+  await makeWaiting(model);
+}
+
+/** Makes an upload whose parts have arrived: the address that completes it is kept from its answer. */
+async function makeWholeUpload(): Promise<void> {
+  const begun = await make("POST", "/uploads", { size: 1, mime_type: "text/plain" });
+  const { id, urls: [url = ""] = [] } = begun ? upload.parse(JSON.parse(begun.text)) : { id: "" };
+  await ask({ method: "PUT", url, headers: {}, body: "a", known: undefined });
+  await make("GET", `/uploads/${id}`);
 }
 
 /** Shares a model with a new user: random requests seldom name one who exists beside a model of the caller. */

@@ -10,6 +10,7 @@ import {
   walk,
 } from "../support/catalogue.ts";
 import { Client, ORIGIN, type Refusal } from "../support/client.ts";
+import { newDeployment } from "../support/deployments.ts";
 import { FakeRunner } from "../support/runner.ts";
 import {
   newClient,
@@ -27,11 +28,14 @@ const PRICES = `/v1/models/${world.model}/versions/1/prices`;
 const nobody = new Client(undefined);
 
 beforeAll(async () => {
+  await newDeployment(client, { model: world.model, name: "deployed" });
   for (let n = 0; n < ROWS; n++) {
     await world.waiting();
     await publish(client, world.model);
     await newModel(client, { visibility: "public", category_slugs: n % 2 ? ["chat"] : ["ocr"] });
     await newClient(username);
+    await newDeployment(client, { model: world.model });
+    await client.ok("PATCH", `/v1/deployments/${username}/deployed`, { idle_seconds: n });
     await FakeRunner.begin(await newRunnerToken(hardware), hardware, unique("box"));
     await newUser();
     await operator.ok("PUT", `/v1/operator/hardware/${unique("hw")}`, { name: "x" });
@@ -57,6 +61,8 @@ const LISTS: Record<string, List> = {
   "own models": { path: "/v1/user/models?", as: client },
   versions: { path: `/v1/models/${world.model}/versions?`, as: nobody },
   "prices of a version": { path: `${PRICES}?`, as: client },
+  deployments: { path: "/v1/deployments?", as: client },
+  releases: { path: `/v1/deployments/${username}/deployed/releases?`, as: client },
   users: { path: "/v1/users?", as: nobody },
   "users, backwards": { path: "/v1/users?sort_direction=desc&", as: nobody },
   categories: { path: "/v1/model_categories?", as: nobody },

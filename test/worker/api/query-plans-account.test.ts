@@ -34,7 +34,7 @@ const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
 const NUMBERS =
   "FROM json_each(json_array(0,1,2,3,4,5,6,7,8,9)) AS a, json_each(json_array(0,1,2,3,4,5,6,7,8,9)) AS b";
 const FILL = [
-  `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, 0,
+  `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, NULL, NULL, 0,
     iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1,
     iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), '', '', '', iif(a.value = 1, 'u1', ''), NULL, 'cpu', 0 ${NUMBERS}`,
   `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 1, 't', '', 'cpu', 'ada/m', 'ci', '', 1, 0, 1, 0, 0, 0, 0, 0, 0, '{}' ${NUMBERS}`,

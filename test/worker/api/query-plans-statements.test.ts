@@ -21,6 +21,9 @@ import { isModelSeen } from "../../../src/storage/accounts/visible-models.ts";
 import * as alerts from "../../../src/storage/alerts/alerts.ts";
 import { listIncidents } from "../../../src/storage/alerts/incidents.ts";
 import { runBatch } from "../../../src/storage/database.ts";
+import * as deployments from "../../../src/storage/deployments/deployments.ts";
+import { findGrant } from "../../../src/storage/deployments/grants.ts";
+import { selectDeployed } from "../../../src/storage/deployments/targets.ts";
 import * as uploads from "../../../src/storage/files/uploads.ts";
 import type { Keyset } from "../../../src/storage/keyset.ts";
 import * as collaborators from "../../../src/storage/models/collaborators.ts";
@@ -55,6 +58,11 @@ const upload: uploads.UploadRow = {
   ...{ id: "new", user_id, prediction_id: null, token_id: null, key: "", multipart_id: "" },
   ...{ size: 1, mime_type: "", name: null, part_size: 1, created_at: 0, completed_at: null },
   ...{ removed_at: null, is_utf8: false, details: null, expires_at: 1, maker: "" },
+};
+const release: deployments.NewRelease = {
+  ...{ deployment_id: "d1", number: 9, model_id: "m1", version_number: 1 },
+  ...{ hardware_identifier: "cpu", min_instances: 1, max_instances: 1, idle_seconds: null },
+  ...{ max_concurrency: null, priority: null, probe: null, created_at: 0, created_by: null },
 };
 const token = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
 const alert: AlertRow = {
@@ -184,6 +192,17 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     ),
   "find a share": async () => collaborators.findCollaborator(db, "m1", "u1"),
   "end a share": () => collaborators.deleteCollaborator(db, "m1", "u1", anEntry()),
+
+  "list the deployments of an account": () =>
+    deployments.findCurrentReleases(db, user_id, ["d1", "d2"]),
+  "make a release": () =>
+    deployments
+      .insertRelease(db, user_id, release, true, { allowance: ALLOWANCE, entry: anEntry() })
+      // The account may claim none.
+      .catch(() => {}),
+  "find what an account may claim": () => findGrant(db, user_id, release),
+  "find the deployments that run a version": async () => deployments.findDeployedBy(db, "m1", 1),
+  "find a deployment to run": () => db.batch([...selectDeployed(db, "ada", "chat", user_id)]),
 
   "write changed counts to the listings": () => runBatch(db, syncListings(db)),
 };

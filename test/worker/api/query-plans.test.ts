@@ -6,7 +6,7 @@ import { isCheap, newRows, planOf, statementsOf } from "../support/query-plans.t
 import { operator } from "../support/world.ts";
 
 const nobody = new Client(undefined);
-const { client, username, limited, model } = await newRows();
+const { client, username, limited, model, deployment } = await newRows();
 
 const filters = [
   "",
@@ -29,6 +29,8 @@ const LISTS: [string, Client][] = [
   [`/v1/models/${model}/versions?`, nobody],
   [`/v1/models/${model}/variables?`, client],
   [`/v1/models/${model}/collaborators?`, client],
+  ["/v1/deployments?", client],
+  [`/v1/deployments/${deployment}/releases?`, client],
   ["/v1/model_categories?", nobody],
   ["/v1/hardware?", nobody],
   ["/v1/user/models?", limited],

@@ -13,6 +13,7 @@ import worker from "../../../src/worker.ts";
 import { newBudget } from "../support/budgets.ts";
 import { newModel, pathOf, publish, referenceOf, VERSION } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
+import { newDeployment } from "../support/deployments.ts";
 import { newEndpoint } from "../support/endpoints.ts";
 import { newRunnable, newShownExample } from "../support/examples.ts";
 import { beginUpload, MIB, PART, rowOfUpload, sendParts, uploaded } from "../support/files.ts";
@@ -127,6 +128,14 @@ const LARGEST: Record<WriteRoute, () => Promise<() => Promise<unknown>>> = {
     const path = pathOf(await newModel(plain));
     await plain.ok("PUT", `${path}/variables/KEY`, { value: "x" });
     return () => client.ok("DELETE", `${path}/variables/KEY`);
+  },
+  changeDeployment: async () => {
+    const model = await newModel(plain);
+    await publish(plain, referenceOf(model));
+    const { name } = await newDeployment(plain, { model: referenceOf(model) });
+    const path = `/v1/deployments/${username}/${name}`;
+    for (let n = 1; n < 100; n++) await plain.ok("PATCH", path, { max_instances: n });
+    return () => client.ok("DELETE", path);
   },
   pinExample: async () => {
     const { at, prediction_id } = await newExample();

@@ -25,6 +25,10 @@ const RECORDED: Record<string, AuditAction | `${string} ${string}`> = {
   cancelPrediction: PREDICTIONS,
   createClientToken: SIGNED,
   createStreamToken: SIGNED,
+  createPredictionOfDeployment: PREDICTIONS,
+  createDeployment: "deployment.created",
+  updateDeployment: "deployment.updated",
+  deleteDeployment: "deployment.deleted",
   createModel: "model.created",
   updateModel: "model.updated",
   deleteModel: "model.deleted",
@@ -120,6 +124,7 @@ const RECORDED: Record<string, AuditAction | `${string} ${string}`> = {
 /** Bodies that change something, where those of the tables of access do not. */
 const CHANGES: Record<string, () => object> = {
   updateModel: () => ({ description: "Tells stories" }),
+  updateDeployment: () => ({ idle_seconds: 60 }),
   updateWebhookEndpoint: () => ({ description: "Tells others" }),
   updateOwnUser: () => ({ bio: "Tells stories" }),
   updateOrganization: () => ({ bio: "Tells stories" }),

@@ -21,6 +21,7 @@ import {
 import { newBudget } from "../support/budgets.ts";
 import { newModel, referenceOf, VERSION } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
+import { newDeployment } from "../support/deployments.ts";
 import { accountOf, inAccount, keepUp, tellCounts } from "../support/objects.ts";
 import { setRole, setShare } from "../support/organizations.ts";
 import { Repository } from "../support/registry.ts";
@@ -62,6 +63,8 @@ beforeAll(async () => {
   await setVariable(owner, referenceOf(await newModel(owner)), "HF_TOKEN", "hf_x");
   await setRole(world, former, "developer");
   await setShare(model, former, "run");
+  await newDeployment(former.client, { model, probe: { input: { text: "a" } } });
+  await run("INSERT INTO capacity_grants VALUES (?, 'cpu', 2)", former.user_id);
   const { id: shown } = await owner.ok<Model>("GET", `/v1/models/${model}`);
   await run(
     "INSERT INTO examples VALUES (?, ?, 1, 'a prediction', 1, '{}', '\"out\"', 0.5, 1, NULL)",

@@ -11,6 +11,7 @@ import { makeBackup, withKey, withoutKey } from "../support/backups.ts";
 import { newBudget } from "../support/budgets.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
+import { newDeployment } from "../support/deployments.ts";
 import {
   CALLERS,
   callEndpoint,
@@ -184,6 +185,7 @@ test.each([...CASES, ...SHARED, ...IN_ORGANIZATION])(
       withScopes.set(others.join(), made);
       return made;
     };
+    const deployed = await newDeployment(world.client, { model: world.model });
     const organization = owning ? username : unique("org");
     if (!owning) await world.client.ok("POST", "/v1/organizations", { username: organization });
     const place = {
@@ -196,6 +198,8 @@ test.each([...CASES, ...SHARED, ...IN_ORGANIZATION])(
       variable_name: VARIABLE,
       account,
       example_id,
+      deployment_owner: username,
+      deployment_name: deployed.name,
       budget_id: (await newBudget(world.client, { limit: "1000000" })).id,
     };
     const idFor = (key: string) => {
@@ -238,6 +242,8 @@ test("a private model's answers to a stranger equal those of a missing model, to
     example_id: crypto.randomUUID(),
     prediction_id: crypto.randomUUID(),
     budget_id: crypto.randomUUID(),
+    deployment_owner: username,
+    deployment_name: unique("deployment"),
   };
   const lists = [
     "GET /v1/models?sort_by=predictions_count",

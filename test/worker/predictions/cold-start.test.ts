@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { newToken } from "../../../src/domain/accounts/token.ts";
 import { AccountObject } from "../../../src/objects/account/object.ts";
 import { Client } from "../support/client.ts";
+import { newDeployment } from "../support/deployments.ts";
 import { eventually } from "../support/eventually.ts";
 import { isCheap, planOf } from "../support/query-plans.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -94,6 +95,15 @@ test("a model of another account is looked up with the token", async () => {
   const { model } = await newWorld({ visibility: "public" });
   const { client } = await newUser();
   expect(await asked(client, "/v1/predictions", { model, input: {} })).toHaveLength(1);
+});
+
+test("a deployment takes a second round trip, and none while caches are warm", async () => {
+  const { client, username, model } = await newWorld();
+  const { name } = await newDeployment(client, { model });
+  const order = ["/v1/predictions", { model: `${username}/${name}`, input: {} }] as const;
+  forgetAll();
+  expect(await asked(client, ...order)).toHaveLength(2);
+  expect(await asked(client, ...order)).toEqual([]);
 });
 
 test("a token that is known leaves one round trip for model and version", async () => {

@@ -130,12 +130,11 @@ test("the account, the hardware and the secret of webhooks have Replicate's shap
   expect(await other.ok("GET", `${BASE}/webhooks/default/secret`)).not.toEqual(secret);
 });
 
-test("trainings and deployments are a 404 that says what to do", async () => {
+test("trainings are a 404 that says what to do", async () => {
   const { client } = await newUser();
   for (const [path, words] of [
     ["/trainings", "publish the result as a version"],
     ["/models/a/b/versions/1/trainings", "publish the result as a version"],
-    ["/deployments/a/b/predictions", "Run the model itself"],
   ] as const)
     expect(await client.refused(BASE + path, {})).toMatchObject({
       status: 404,

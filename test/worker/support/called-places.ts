@@ -9,6 +9,7 @@ import { makeBackup, withKey } from "./backups.ts";
 import { removeBudgets } from "./budgets.ts";
 import { newModel, publish } from "./catalogue.ts";
 import { type Client, ORIGIN } from "./client.ts";
+import { newDeployment } from "./deployments.ts";
 import type { EndpointAccess, PathParameters } from "./endpoint-access.ts";
 import { newConversation, newResponse, newUploads, newWebhooks } from "./endpoint-places.ts";
 import { addSecret } from "./endpoints.ts";
@@ -37,6 +38,7 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
   if (key.includes("/operator/")) Object.assign(place, await operatorsPlace(key, world));
   else if (/^(?:DELETE|GET) \/v1\/models\/:model_owner\/:model_name|:example_id$/.test(key))
     Object.assign(place, await idleModel(world));
+  if (named("deployment_name")) Object.assign(place, await deploymentOf(world));
   if (named("budget_id")) place.budget_id = await budgetOf(key, world.client, place);
   if (/^POST .*budgets$/.test(key)) await removeBudgets(...budgetsOf(key, world.client, place));
   if (named("account")) Object.assign(place, await collaboratorOf(key, place));
@@ -54,6 +56,11 @@ export async function placeFor(key: string, world: World): Promise<PathParameter
       await world.client.ok("POST", `/v1/vendora/responses/${place.response_id}/cancel`);
   }
   return place;
+}
+
+async function deploymentOf({ client, model, username }: World): Promise<PathParameters> {
+  const { name } = await newDeployment(client, { model });
+  return { deployment_owner: username, deployment_name: name };
 }
 
 /** Creates the only budget of the caller, or for an operator of the account that is named. */
@@ -110,6 +117,7 @@ async function replicatePlace(key: string, world: World): Promise<PathParameters
     name: idle.model_name ?? "",
     version: version?.id ?? "",
     id: (await uploaded(client)).id,
+    ...(key.includes(":deployment_name") && (await deploymentOf(world))),
     ...(key.includes(":prediction_id") && { prediction_id: await predictionFor(key, world) }),
   };
 }

@@ -108,6 +108,7 @@ const RESPONSE = "/v1/vendora/responses/:response_id";
 const CONVERSATION = "/v1/vendora/conversations/:conversation_id";
 const OPENAI_MODELS = "/v1/vendora/models";
 const ANTHROPIC_MODELS = "/v1/vendorb/models";
+const DEPLOYMENT = "/v1/deployments/:deployment_owner/:deployment_name";
 const ORGANIZATION = "/v1/organizations/:organization";
 
 export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
@@ -337,6 +338,26 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
 
   [`DELETE ${VERSIONS}/:version_number`]: writing,
   [`DELETE ${MODEL}`]: writing,
+
+  "GET /v1/deployments": own(["read"], ALL_THEIRS),
+  "POST /v1/deployments": {
+    scopes: ["write"],
+    hidden: [401, 404, 200, 403, 403],
+    shown: WHOLE_ACCOUNT,
+    body: ({ model_owner, model_name }) => ({
+      name: unique("deployment"),
+      model: `${model_owner}/${model_name}`,
+    }),
+  },
+  [`GET ${DEPLOYMENT}`]: own(["read"], [401, 404, 200, 403, 403]),
+  [`GET ${DEPLOYMENT}/releases`]: own(["read"], [401, 404, 200, 403, 403]),
+  [`PATCH ${DEPLOYMENT}`]: { ...own(["write"], [401, 404, 200, 403, 403]), body: () => ({}) },
+  [`POST ${DEPLOYMENT}/predictions`]: {
+    ...own(["predict"], [401, 404, 202, 403, 403]),
+    body: () => ({ input: {} }),
+  },
+  // The deletion comes last: a model is not deleted while a deployment runs it.
+  [`DELETE ${DEPLOYMENT}`]: own(["write"], [401, 404, 200, 403, 403]),
 
   // Roles in organizations: test/worker/organizations.
   "GET /v1/organizations": own(["read"], WHOLE_ACCOUNT),

@@ -43,6 +43,12 @@ const fillOf = (user_id: string, other: string, modelId: string) => [
   "upload_parts (upload_id, part_number, etag) SELECT 'u' || n, 1, ''",
   `webhook_endpoints (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
     SELECT 'w' || n, iif(n % 2, '${user_id}', '${other}'), '', '', '[]', '[]', 0, 0, 0`,
+  `deployments (id, owner_id, name, created_at, release)
+    SELECT 'd' || n, iif(n % 2, '${user_id}', '${other}'), 'd' || n, 0, 1`,
+  `releases (deployment_id, number, model_id, version_number, hardware_identifier, min_instances, max_instances, created_at)
+    SELECT 'd' || n, 1, 'm' || n, 1, 'cpu', 0, 1, 0`,
+  `releases (deployment_id, number, model_id, version_number, hardware_identifier, min_instances, max_instances, created_at)
+    SELECT 'd1', 2 + n, '${modelId}', 1, 'cpu', 0, 1, 0`,
   `account_counts (user_id, model_id, predictions, told_at)
     SELECT iif(n % 2, '${user_id}', '${other}'), 'm' || n, 1, n`,
 ];
@@ -67,7 +73,16 @@ export async function newRows() {
     .bind(JSON.stringify(some), user_id)
     .run();
   await runBatch(db, syncListings(db));
-  return { client, username, user_id, other, limited, model, modelId };
+  return {
+    client,
+    username,
+    user_id,
+    other,
+    limited,
+    model,
+    modelId,
+    deployment: `${username}/d1`,
+  };
 }
 
 /** Returns the plan of a statement, one text for each step. The plan does not depend on the values. */

@@ -25,6 +25,10 @@ const ROLE_RULES: RoleRule[] = [
     endpoints: /webhook-endpoints|user\/usage$|\/variables|^POST \/v1\/models$/,
     ...{ least: "developer", refused: 403 },
   },
+  {
+    endpoints: /^(?:POST|PATCH|DELETE) \/v1\/deployments(?!.*predictions)/,
+    ...{ least: "developer", refused: 403 },
+  },
   { endpoints: /^POST \/v1\/(?:user\/)?organizations$/, least: null, refused: 403 },
   { endpoints: /^PATCH \/v1\/user$|\/export$|\/audit_events/, least: "admin", refused: 403 },
   { endpoints: /^(?:POST|PATCH|DELETE) \/v1\/budgets/, least: "admin", refused: 403 },

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { backup } from "../../../../src/protocol/backup.ts";
 import { budget } from "../../../../src/protocol/budget.ts";
+import { deployment } from "../../../../src/protocol/deployment.ts";
 import { example } from "../../../../src/protocol/example.ts";
 import { fileAddress } from "../../../../src/protocol/file.ts";
 import { runnerState } from "../../../../src/protocol/fleet.ts";
@@ -53,6 +54,7 @@ const placeOf = z.union([
   hardware.transform(({ identifier }) => ({ identifier })),
   category.transform(({ slug }) => ({ slug })),
   runnerState.transform(({ id }) => ({ runner_id: id })),
+  deployment.transform(({ owner, name }) => ({ deployment_owner: owner, deployment_name: name })),
   upload.transform(({ id, file_url }) => {
     const place: Place = { upload_id: id };
     const [, source_id, file_name] = /files\/(.+)\/(.+)\?/.exec(file_url ?? "") ?? [];
@@ -169,7 +171,8 @@ export class Harvest {
     this.#usernames.set(user.id, user.username);
     if (before !== undefined && before !== user.username) this.#keep({ username: before });
     for (const place of [...this.#places.values()].flat())
-      if (place.model_owner === before) place.model_owner = user.username;
+      for (const owner of ["model_owner", "deployment_owner"])
+        if (place[owner] === before) place[owner] = user.username;
   }
 
   /** Returns one of the places that have the most of these names, if any has one. @param nth -1 for the last one */

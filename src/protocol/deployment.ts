@@ -1,0 +1,154 @@
+/** Deployments: names that run one version, with settings of their own. The shape follows Replicate's. */
+import { z } from "zod";
+import { jsonObject, orNull, pageQuery, priority, slug, slugInPath, timestamp } from "./common.ts";
+import { accountKind } from "./user.ts";
+
+/** More containers of one deployment than any installation has room for. */
+export const MAX_INSTANCES = 100;
+
+const minInstances = z.int().min(0).max(MAX_INSTANCES).meta({
+  description:
+    "Containers that are kept running. Operators grant how many an account may claim of each hardware class",
+  example: 0,
+});
+const maxInstances = z.int().min(0).max(MAX_INSTANCES).meta({
+  description: "The most containers that run at a time. 0 turns the deployment off",
+  example: 2,
+});
+const idleSeconds = z.number().min(0).max(86_400).nullable().meta({
+  description: "How long further idle containers are kept. Null: as the version says",
+  example: 300,
+});
+const maxConcurrency = z.int().min(1).max(1_000).nullable().meta({
+  description: "Concurrent predictions per container. Null: as the version says",
+  example: null,
+});
+const ownPriority = orNull(priority).meta({
+  description: "Priority of predictions that name none. Null: `normal`",
+  example: null,
+});
+/** A row of D1 has 2 MB at most, and each release has its probe. */
+const MAX_PROBE = 20_000;
+
+const probe = orNull(
+  z
+    .strictObject({ input: jsonObject })
+    .refine(({ input }) => JSON.stringify(input).length <= MAX_PROBE, {
+      message: `The input of a probe has at most ${MAX_PROBE} characters of JSON`,
+    }),
+).meta({
+  description:
+    "A prediction that must succeed before a release with `min_instances` takes over. Null: its container must start",
+  example: null,
+});
+
+export const releaseConfiguration = z
+  .object({
+    hardware: z.string().meta({ example: "gpu-24gb" }),
+    min_instances: minInstances,
+    max_instances: maxInstances,
+    idle_seconds: idleSeconds,
+    max_concurrency: maxConcurrency,
+    priority: ownPriority,
+    probe,
+  })
+  .meta({ id: "ReleaseConfiguration" });
+export type ReleaseConfiguration = z.infer<typeof releaseConfiguration>;
+
+const creator = z
+  .object({ type: accountKind, username: z.string(), name: z.string() })
+  .meta({ id: "ReleaseCreator", description: "For a service token: its organization" });
+
+export const release = z
+  .object({
+    number: z.int().meta({ example: 1 }),
+    model: z
+      .string()
+      .nullable()
+      .meta({ description: "`owner/name`; null if the model was deleted", example: "demo/story" }),
+    version: z.int().meta({ example: 3 }),
+    created_at: timestamp,
+    created_by: creator,
+    configuration: releaseConfiguration,
+    ended_at: timestamp
+      .nullable()
+      .meta({ description: "When a later release took over, or this one failed", example: null }),
+    failure: z
+      .string()
+      .nullable()
+      .meta({ description: "Why the release could not start", example: null }),
+  })
+  .meta({ id: "Release" });
+export type Release = z.infer<typeof release>;
+
+export const deploymentStatus = z
+  .object({
+    ready: z.int().meta({ description: "Containers that take predictions", example: 0 }),
+    starting: z.int().meta({ example: 0 }),
+    wanted: z.int().meta({ description: "`min_instances` of the newest release", example: 0 }),
+    blocked_by: z
+      .enum(["capacity", "grant", "failures", "model"])
+      .nullable()
+      .meta({ description: "What keeps wanted containers from starting", example: null }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: "The same in words, and what to do", example: null }),
+  })
+  .meta({ id: "DeploymentStatus" });
+export type DeploymentStatus = z.infer<typeof deploymentStatus>;
+
+export const deployment = z
+  .object({
+    owner: z.string().meta({ example: "demo" }),
+    name: z.string().meta({ example: "chat" }),
+    created_at: timestamp,
+    current_release: orNull(release).meta({
+      description: "The release that runs; null until the first has started",
+    }),
+    next_release: orNull(release).meta({ description: "The release that is starting" }),
+    status: deploymentStatus,
+  })
+  .meta({ id: "Deployment" });
+export type Deployment = z.infer<typeof deployment>;
+
+const model = z
+  .string()
+  .regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}$/, "Use owner/name")
+  .meta({ description: "`owner/name` of a model that you can run", example: "demo/story" });
+
+const settings = {
+  model,
+  version: z
+    .int()
+    .min(1)
+    .max(999_999_999)
+    .meta({ description: "Its number. Defaults to the model's default version", example: 3 }),
+  hardware: z
+    .string()
+    .max(63)
+    .meta({ description: "Defaults to the hardware of the version", example: "gpu-24gb" }),
+  ...{ min_instances: minInstances, max_instances: maxInstances, idle_seconds: idleSeconds },
+  ...{ max_concurrency: maxConcurrency, priority: ownPriority, probe },
+};
+
+export const createDeployment = z
+  .strictObject(settings)
+  .partial()
+  .extend({ name: slug, model })
+  .meta({ id: "CreateDeployment", example: { name: "chat", model: "demo/story" } });
+export type CreateDeployment = z.infer<typeof createDeployment>;
+
+/** The body of PATCH: only fields that are sent change. */
+export const updateDeployment = z
+  .strictObject(settings)
+  .partial()
+  .meta({ id: "UpdateDeployment", example: { version: 4 } });
+export type UpdateDeployment = z.infer<typeof updateDeployment>;
+
+export const oneDeployment = z.object({
+  deployment_owner: slugInPath.meta({ example: "demo" }),
+  deployment_name: slugInPath.meta({ example: "chat" }),
+});
+
+export const deploymentsQuery = pageQuery(50);

@@ -1,0 +1,118 @@
+/** The settings of a release, from a request and the release before. */
+import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
+import { conflict } from "../../errors/errors.ts";
+import { MAX_INSTANCES, type UpdateDeployment } from "../../protocol/deployment.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import {
+  isRefusedByGrant,
+  type NewRelease,
+  type ReleaseItemRow,
+} from "../../storage/deployments/deployments.ts";
+import { findGrant } from "../../storage/deployments/grants.ts";
+import type { Caller } from "../access/access.ts";
+import { withinQuota } from "../access/storage-quota.ts";
+import { resolveVersion } from "../predictions/version-resolution.ts";
+import { unknownHardware } from "../runners/hardware.ts";
+import type { Services } from "../services.ts";
+
+/** A release without its place. */
+export type ReleaseSettings = Omit<
+  NewRelease,
+  "deployment_id" | "number" | "created_at" | "created_by"
+>;
+
+/**
+ * Returns what a release runs that changes some settings of the one before.
+ * @param base undefined: there is none
+ * @throws ProblemError not_found if the caller may not run the model; ValidationFailure
+ */
+export async function releaseSettings(
+  services: Services,
+  caller: Caller,
+  { model: named, version: number, hardware: asked, ...changes }: UpdateDeployment,
+  base: ReleaseItemRow | undefined,
+): Promise<ReleaseSettings> {
+  const path = named ?? base?.model;
+  if (path == null)
+    throw invalid(["body", "model"], "The deployment's model was deleted. Name another model");
+  const kept = named === undefined ? base?.version_number : undefined;
+  const wanted = number ?? kept;
+  const reference = wanted === undefined ? path : `${path}:${wanted}`;
+  const { model, version, deployment } = await resolveVersion(services, caller, reference);
+  if (deployment)
+    throw invalid(
+      ["body", "model"],
+      `'${path}' is a deployment. Name the model that it runs, ${model.owner}/${model.name}`,
+    );
+  const { configuration } = version;
+  const own = configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE;
+  const hardware_identifier = asked ?? base?.hardware_identifier ?? own;
+  const issues = await unknownHardware(services, [hardware_identifier], () => ["body", "hardware"]);
+  if (issues.length > 0) throw new ValidationFailure(issues);
+  const settings = { ...(base ? settingsIn(base) : DEFAULTS), ...changes };
+  const { min_instances, max_instances } = settings;
+  if (min_instances > max_instances)
+    throw invalid(
+      ["body", "max_instances"],
+      `max_instances (${max_instances}) is less than min_instances (${min_instances})`,
+    );
+  if (min_instances > 0 && configuration.isolation === "prediction")
+    throw invalid(
+      ["body", "min_instances"],
+      `Version ${version.number} of '${path}' has the isolation 'prediction': each of its containers runs one prediction, so none can be kept. Set min_instances to 0`,
+    );
+  return { ...settings, model_id: model.id, version_number: version.number, hardware_identifier };
+}
+
+const DEFAULTS: Omit<ReleaseSettings, "model_id" | "version_number" | "hardware_identifier"> = {
+  min_instances: 0,
+  max_instances: MAX_INSTANCES,
+  idle_seconds: null,
+  max_concurrency: null,
+  priority: null,
+  probe: null,
+};
+
+export const settingsIn = ({
+  model_id,
+  version_number,
+  hardware_identifier,
+  min_instances,
+  max_instances,
+  idle_seconds,
+  max_concurrency,
+  priority,
+  probe,
+}: ReleaseSettings): ReleaseSettings => ({
+  ...{ model_id, version_number, hardware_identifier, min_instances, max_instances },
+  ...{ idle_seconds, max_concurrency, priority, probe },
+});
+
+/** Whether two releases run the same in the same way. */
+export const isSame = (one: ReleaseSettings, other: ReleaseSettings): boolean =>
+  JSON.stringify(settingsIn(one)) === JSON.stringify(settingsIn(other));
+
+/** The settings as the audit log has them. The input of a probe may be confidential. */
+export function auditedSettings(settings: ReleaseSettings): Record<string, unknown> {
+  const { probe: _, hardware_identifier: hardware, version_number, ...rest } = settingsIn(settings);
+  return { ...rest, hardware, version: version_number };
+}
+
+/** @throws ProblemError conflict if the account may not claim the containers of the release */
+export async function withinGrant<Row>(
+  services: Services,
+  accountId: string,
+  release: NewRelease,
+  writing: Promise<Row>,
+): Promise<Row> {
+  try {
+    return await withinQuota(services, writing);
+  } catch (error) {
+    if (!isRefusedByGrant(error)) throw error;
+    const { hardware_identifier, min_instances } = release;
+    const { granted, claimed } = await findGrant(services.db, accountId, release);
+    throw conflict(
+      `min_instances is ${min_instances}, but this account may keep ${granted} containers of '${hardware_identifier}' running, and its other deployments claim ${claimed}. Lower min_instances, or ask an operator of this installation to grant more.`,
+    );
+  }
+}
