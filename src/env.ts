@@ -46,6 +46,7 @@ export interface Bindings {
   AUDIT: DurableObjectNamespace<import("./objects/audit/object.ts").AuditObject>;
   METRICS: DurableObjectNamespace<import("./objects/metrics/object.ts").MetricsObject>;
   POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
+  REMOTE: DurableObjectNamespace<import("./objects/remote/object.ts").RemoteObject>;
   /** RUNNER is built with itty-durable, whose protocol is fetch: only objects/stubs/runner.ts calls it. */
   RUNNER: DurableObjectNamespace;
   RATE_LIMIT_ADDRESS: RateLimit;

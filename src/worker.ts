@@ -15,6 +15,7 @@ export { ConversationObject } from "./objects/conversation/object.ts";
 export { MetricsObject } from "./objects/metrics/object.ts";
 export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";
+export { RemoteObject } from "./objects/remote/object.ts";
 export { RunnerObject } from "./objects/runner/object.ts";
 
 const dashboard = createDashboard(app);

@@ -21,7 +21,7 @@ import {
 import { egress } from "./egress.ts";
 import { hardwareSummary } from "./hardware.ts";
 import { tag } from "./oci.ts";
-import { writtenInterface } from "./runner.ts";
+import { containerInterface } from "./runner.ts";
 import { owner } from "./user.ts";
 import { variableName } from "./variable.ts";
 import { configuredWeights } from "./weights.ts";
@@ -166,6 +166,41 @@ export const isolation = z.enum(["model", "account", "prediction"]).meta({
 });
 export type Isolation = z.infer<typeof isolation>;
 
+export const remoteApi = z.enum(["openai", "anthropic", "replicate"]);
+export type RemoteApi = z.infer<typeof remoteApi>;
+
+/** Strict: a misspelt field could have been `repeatable`. */
+export const remote = z
+  .strictObject({
+    url: z.url().max(500).meta({
+      description:
+        "Base URL of the API. The path of the call is appended: `/chat/completions` (OpenAI), `/v1/messages` (Anthropic), `/predictions` (Replicate)",
+      example: "https://api.openai.com/v1",
+    }),
+    api: remoteApi,
+    model: z.string().min(1).max(200).meta({
+      description:
+        "Name of the model at that host. For `replicate`: `owner/name`, or the ID of a version",
+      example: "gpt-5-mini",
+    }),
+    key_variable: variableName.optional().meta({
+      description: "Name of the model's variable that has the API key",
+      example: "OPENAI_API_KEY",
+    }),
+    repeatable: z.boolean().optional().meta({
+      description:
+        "Whether a call that was cut off after it was sent is sent again if there is no output yet. The host may then charge for it twice",
+    }),
+  })
+  .meta({ id: "RemoteModel" });
+export type Remote = z.infer<typeof remote>;
+
+/** The interface of a version as users write it. */
+const versionInterface = z.preprocess(
+  (name) => (name === "openai" ? "vendora" : name),
+  z.enum([...containerInterface.options, "remote"]),
+);
+
 /** The isolation of versions that do not set it. */
 export const DEFAULT_ISOLATION: Isolation = "model";
 
@@ -180,9 +215,17 @@ export const configuration = z
     image: repository.optional().meta({
       description: "Image repository, if the image is in another registry",
     }),
-    interface: writtenInterface.optional().meta({
+    interface: versionInterface.optional().meta({
       description:
-        "The container's HTTP interface: `cog` (default), or `vendora` (also `openai`) for servers with OpenAI's API, such as vLLM and llama.cpp server",
+        "The container's HTTP interface: `cog` (default), or `vendora` (also `openai`) for servers with OpenAI's API, such as vLLM and llama.cpp server. `remote`: the version has no container, and `remote` says which host answers its calls",
+    }),
+    remote: remote.optional().meta({
+      description:
+        "The host that runs the version, with `interface: remote`. Inputs of its predictions are sent there",
+    }),
+    local_only: z.boolean().optional().meta({
+      description:
+        "Whether inputs of the version must not leave the machines of this installation: it is no remote version, and none may stand in for it",
     }),
     timeout_seconds: z.number().positive().max(86_400).optional().meta({
       description: "Maximum duration of a prediction once its container is ready; 1,800 by default",
@@ -260,7 +303,7 @@ export const versionSummary = z
     number: z.int(),
     release_notes: z.string(),
     created_at: timestamp,
-    container_image_digest: digest,
+    container_image_digest: orNull(digest).meta({ description: "Null for a remote version" }),
   })
   .meta({ id: "VersionSummary" });
 export type VersionSummary = z.infer<typeof versionSummary>;

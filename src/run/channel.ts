@@ -63,6 +63,8 @@ export interface ChannelOptions {
   onCancel: (reason: string) => void;
   /** Called with the prediction's receipt for this attempt. */
   onReceipt: (receipt: string) => void;
+  /** Called when the prediction has stored frames. */
+  onStored?: () => void;
 }
 
 /**
@@ -244,7 +246,10 @@ export class Channel {
   /** Drops the frames up to `seq`, which the prediction has stored. */
   #drop(seq: number): void {
     const frames = this.#window.acknowledge(seq);
-    if (frames.length > 0) this.#contact();
+    if (frames.length > 0) {
+      this.#contact();
+      this.#options.onStored?.();
+    }
     const finish = frames.at(-1)?.finish;
     if (finish) this.#settle({ kind: "finished", finish });
   }

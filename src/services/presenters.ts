@@ -57,7 +57,7 @@ const versionSummary = (row: VersionSummaryRow): VersionSummary => ({
   number: row.number,
   release_notes: row.release_notes,
   created_at: timestamp(row.created_at),
-  container_image_digest: row.container_image_digest,
+  container_image_digest: row.container_image_digest || null,
 });
 
 const version = (row: VersionRow): Version => ({

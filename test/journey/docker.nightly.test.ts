@@ -101,7 +101,10 @@ describe.runIf(dockerIsUp)("in containers", () => {
     const full = await endOf(world, watch, "succeeded");
     expect(full.output).toBe("Good morning, Ada!");
     expect(JSON.stringify(watch.dataOf("setup"))).toContain("loading the weights");
-    await publish(latest_version?.container_image_digest, latest_version?.configuration ?? {});
+    await publish(
+      latest_version?.container_image_digest ?? undefined,
+      latest_version?.configuration ?? {},
+    );
   });
 
   it("a container has the variables in its environment that its version names", async () => {

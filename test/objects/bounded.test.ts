@@ -7,11 +7,11 @@ import { TimedOut } from "../../src/lib/timeout.ts";
 import { ANSWER_MS, bounded } from "../../src/objects/stubs/bounded.ts";
 
 /** The namespaces of src/env.ts, except as text in quotes. */
-const NAMESPACE = /(?<!")\b(?:PREDICTION|ACCOUNT|AUDIT|METRICS|POOL|RUNNER|CONVERSATION)\b(?!")/;
+const NAMESPACE = /(?<!")\b(?:PREDICTION|ACCOUNT|AUDIT|METRICS|POOL|REMOTE|RUNNER|CONVERSATION)\b(?!")/;
 const STUBS = /^src\/objects\/stubs\/(?!bounded|content|jurisdiction)\w+\.ts$/;
 /** Matches a method call on a namespace, or on that of the jurisdiction, and the code before it. */
 const MADE =
-  /((?:[\w.]*\()?(?:\(\) => )?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|AUDIT|METRICS|POOL|RUNNER|CONVERSATION)\)?\.(\w+)/g;
+  /((?:[\w.]*\()?(?:\(\) => )?)(?:inJurisdiction\(env, )?env\.(?:PREDICTION|ACCOUNT|AUDIT|METRICS|POOL|REMOTE|RUNNER|CONVERSATION)\)?\.(\w+)/g;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -31,6 +31,7 @@ test("the namespaces of objects are only used in their stub modules", () => {
     "src/objects/stubs/metrics.ts",
     "src/objects/stubs/pool.ts",
     "src/objects/stubs/prediction.ts",
+    "src/objects/stubs/remote.ts",
     "src/objects/stubs/runner.ts",
   ]);
 });

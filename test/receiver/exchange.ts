@@ -8,6 +8,8 @@ export interface Answer {
   body?: string;
   /** Time from the request's last byte to the answer's first, ms. */
   afterMs?: number;
+  /** The body does not end: nothing comes after the text. */
+  open?: true;
 }
 
 export type Trouble =

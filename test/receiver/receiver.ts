@@ -24,8 +24,10 @@ function answer(
   else say(behaviour, response);
 }
 
-function say({ status, headers = {}, body = "" }: Answer, response: ServerResponse): void {
-  response.writeHead(status, headers).end(body);
+function say({ status, headers = {}, body = "", open }: Answer, response: ServerResponse): void {
+  response.writeHead(status, headers);
+  if (open) response.write(body);
+  else response.end(body);
 }
 
 function cause(

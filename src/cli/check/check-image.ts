@@ -19,6 +19,7 @@ import {
   type Known,
   knownOf,
 } from "../../domain/images/server-description.ts";
+import { interfaceOf } from "../../domain/models/remote.ts";
 import { TimedOut } from "../../lib/timeout.ts";
 import type { Configuration } from "../../protocol/model.ts";
 import type { ContainerInterface, ServerDescription } from "../../protocol/runner.ts";
@@ -54,7 +55,8 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
     throw new Failure(
       `--check can't start ${image} because only runners download weights. Publish ${WITHOUT_CHECK}`,
     );
-  const said = options.configuration?.interface ?? facts.interface ?? options.inherited?.interface;
+  const said =
+    interfaceIn(options.configuration) ?? facts.interface ?? interfaceIn(options.inherited);
   const spoken = said ?? "cog";
   const hasGpu = needsGpu(config) && (await engineHasGpu(engine.name, signal));
   const maxConcurrency = configuration.max_concurrency ?? facts.maxConcurrency ?? 1;
@@ -93,6 +95,9 @@ export async function checkImage(options: CheckOptions): Promise<Known> {
   display.say(NOT_TOLD);
   return {};
 }
+
+const interfaceIn = (configuration: Configuration | undefined) =>
+  configuration?.interface && interfaceOf(configuration);
 
 const NOT_TOLD =
   "Its schema and APIs couldn't be detected in time. The first runner to start it tries again.";

@@ -232,7 +232,7 @@ export const versionsCommand = (host: Host) =>
       const rows = shown.map((one) => [
         `${model}:${one.number}`,
         localTime(one.created_at),
-        one.container_image_digest.slice(0, "sha256:".length + 12),
+        one.container_image_digest?.slice(0, "sha256:".length + 12) ?? "remote",
         one.number === (default_version ?? latest?.number) ? "default" : "",
         one.release_notes,
       ]);
@@ -277,7 +277,7 @@ function describe(model: string, one: Version): string {
     `${model}:${one.number}  ${one.release_notes}`,
     `created  ${localTime(one.created_at)}`,
     ...(awaitsStart(one) ? [`status   ${WAITS}`] : []),
-    `image    ${one.container_image_digest}${size > 0 ? ` (${formatBytes(size)} unpacked)` : ""}`,
+    `image    ${one.container_image_digest ?? "none: a remote version"}${size > 0 ? ` (${formatBytes(size)} unpacked)` : ""}`,
     `apis     ${apis.join(", ") || "predictions only"}`,
     `settings ${JSON.stringify(configuration)}`,
     `input    ${JSON.stringify(one.schemas.prediction.input)}`,

@@ -3,6 +3,7 @@
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Configuration } from "../../protocol/model.ts";
 import type { OpenAiCall, ResponsesVia } from "../../protocol/runner.ts";
+import { interfaceOf } from "../models/remote.ts";
 
 interface Version {
   compatibilities: Compatibilities;
@@ -61,7 +62,7 @@ export function callOf(
   { compatibilities, configuration }: Version,
   input: object,
 ): OpenAiCall | null {
-  if (configuration.interface !== "vendora") return null;
+  if (interfaceOf(configuration) !== "vendora") return null;
   const { vendorb_messages, vendora_chat_completions } = compatibilities;
   if ("messages" in input)
     return vendorb_messages && !vendora_chat_completions ? "messages" : "chat_completions";

@@ -99,14 +99,17 @@ function ownDeadlines(
     all.push({ kind: "queue", at: state.waiting_since + spec.queue_timeout_seconds * 1000 });
     all.push({
       kind: "redispatch",
-      at: state.dispatched_at + redispatchSeconds(state.dispatches, patience) * 1000,
+      at:
+        state.dispatched_at +
+        redispatchSeconds(state.dispatches, spec.remote ? REMOTE_PATIENCE : patience) * 1000,
     });
     return all;
   }
   if (channel === null && attempt.started_at === null) {
     const last = state.second ?? attempt;
     all.push({ kind: "connect", at: connectBy(last, patience) });
-    if (attempt.second_at !== null) all.push({ kind: "second", at: attempt.second_at });
+    if (attempt.second_at !== null && !spec.remote)
+      all.push({ kind: "second", at: attempt.second_at });
     return all;
   }
   const startedAt = attempt.started_at ?? attempt.opened_at;
@@ -146,7 +149,12 @@ function budgetDeadlines(
 const connectBy = ({ opened_at }: Attempt, { connect_seconds }: Patience) =>
   opened_at + connect_seconds * 1000;
 
-const redispatchSeconds = (dispatches: number, { redispatch_seconds }: Patience) =>
-  redispatch_seconds * Math.min(2 ** Math.max(0, dispatches - 1), REDISPATCH_FACTOR);
+/** The time until another object is asked for a remote call. */
+const REMOTE_PATIENCE = { redispatch_seconds: 2 };
+
+const redispatchSeconds = (
+  dispatches: number,
+  { redispatch_seconds }: Pick<Patience, "redispatch_seconds">,
+) => redispatch_seconds * Math.min(2 ** Math.max(0, dispatches - 1), REDISPATCH_FACTOR);
 
 export const earliest = (all: Deadline[]) => Math.min(...all.map(({ at }) => at));

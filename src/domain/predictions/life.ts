@@ -35,6 +35,9 @@ export const MAX_FAILED_STARTS = 10;
 /** Files and values of one attempt. A runner allows 10,000 files; one that is sent again counts again. */
 export const MAX_STORED_OBJECTS = 20_000;
 
+const CUT_OFF =
+  "The service lost the call to the remote host, which may have run it. It is not sent again, because `configuration.remote.repeatable` of the version is not set.";
+
 /** How long an Idempotency-Key finds its prediction. */
 const IDEMPOTENCY_KEY_MS = 86_400_000;
 /** The longest that a request that writes to R2 takes. */
@@ -264,9 +267,14 @@ export class PredictionLife {
     if (this.terminal || !this.#state.attempt) return;
     this.#state.lost_count += 1;
     if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
+    const { remote } = this.spec;
     if (produced) {
-      return this.fail("internal", "The runner was lost after output had started.", now);
+      const who = remote ? "The call to the remote host" : "The runner";
+      return this.fail("internal", `${who} was lost after output had started.`, now);
     }
+    // The request is sent once the attempt is stored as ready.
+    if (remote && !remote.repeatable && this.#state.attempt.ready_at !== null)
+      return this.fail("internal", CUT_OFF, now);
     if (this.#state.lost_count >= MAX_LOST_ATTEMPTS) {
       return this.fail("internal", `${MAX_LOST_ATTEMPTS} runners in a row were lost.`, now);
     }

@@ -4,6 +4,7 @@ import type { Finish } from "../../protocol/channel.ts";
 import type { Priority } from "../../protocol/common.ts";
 import type { Egress } from "../../protocol/egress.ts";
 import type { Metrics, StoredValue } from "../../protocol/event.ts";
+import type { Remote } from "../../protocol/model.ts";
 import type { Prediction, PredictionError, TaskStatus } from "../../protocol/prediction.ts";
 import type { Prices } from "../../protocol/prices.ts";
 import type {
@@ -79,6 +80,8 @@ export interface PredictionSpec {
   /** Opaque to the runner: runs with equal keys may share a container or files. */
   keys: Keys;
   interface: ContainerInterface;
+  /** The host that answers the call, in place of a runner. */
+  remote?: Remote;
   egress: Egress;
   /** The OpenAI call that created the prediction, whose body is the input; null for any other prediction. */
   call: OpenAiCall | null;

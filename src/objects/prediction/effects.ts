@@ -223,12 +223,14 @@ export class Effects {
 
   /** Tells the pool that a runner was handed an attempt and has not connected. */
   reportMissed({ life }: PredictionRecord, { secret }: Attempt): void {
+    if (life.spec.remote) return;
     const pool = poolOf(this.#env, life.spec.hardware.pool);
     this.#ctx.waitUntil(pool.reportMissed(receiptOf(secret)).catch(() => {}));
   }
 
   /** Tells the pool that a runner was handed an attempt and connected when it was no longer needed. */
   reportDismissed({ life }: PredictionRecord, { secret }: Attempt): void {
+    if (life.spec.remote) return;
     const pool = poolOf(this.#env, life.spec.hardware.pool);
     this.#ctx.waitUntil(pool.reportDismissed(receiptOf(secret)).catch(() => {}));
   }
@@ -260,7 +262,9 @@ export class Effects {
     this.sendDispatch(record);
   }
 
+  /** A remote call is handed out by the alarm (`Handouts.openRemote`). */
   sendDispatch({ life: { spec } }: PredictionRecord): void {
+    if (spec.remote) return;
     const { id: prediction_id, user_id } = spec;
     this.#ctx.waitUntil(
       this.#env.DISPATCH.send(waitingJobOf(spec, this.#objectId)).catch((error) =>
@@ -338,6 +342,7 @@ export class Effects {
 
   /** Removes the job from the pool's queue, where it may still be or arrive: no runner has started it. */
   #withdraw({ life }: PredictionRecord): void {
+    if (life.spec.remote) return;
     const pool = poolOf(this.#env, life.spec.hardware.pool);
     this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));
   }

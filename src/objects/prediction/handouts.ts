@@ -26,6 +26,7 @@ import type { Admission } from "../stubs/account.ts";
 import type { Piece } from "../stubs/content.ts";
 import { type OfferedJob, type OfferResult, poolOf } from "../stubs/pool.ts";
 import type { Refusal } from "../stubs/prediction.ts";
+import { newRemote } from "../stubs/remote.ts";
 import { type Effects, waitingJobOf } from "./effects.ts";
 import { UNLIMITED } from "./index-row.ts";
 import type { PredictionRecord } from "./record.ts";
@@ -85,7 +86,6 @@ export class Handouts {
   ): Promise<NotBegun | undefined> {
     const [life, attempt] = PredictionLife.begin(spec, newSecret());
     const parts = await this.#openParts(spec);
-    const job = parts && jobOf(spec, attempt, this.#objectId, spec.stored_input ?? input, parts);
     const { row } = this.#effects;
     const writing = spec.row_held
       ? UNLIMITED
@@ -95,7 +95,7 @@ export class Handouts {
       if (refused) return refused;
     }
     const [result, admission] = await Promise.all([
-      job ? this.#offer(spec, job) : "not decrypted",
+      parts ? this.#offer(spec, attempt, spec.stored_input ?? input, parts) : "not decrypted",
       writing,
     ]);
     if (result === "full") {
@@ -170,6 +170,20 @@ export class Handouts {
     else record.save();
   }
 
+  /** Hands a remote call to another object. If that does not take it, the alarm tries again. */
+  async openRemote(record: PredictionRecord): Promise<void> {
+    const { life } = record;
+    const parts = await this.#openParts(life.spec);
+    if (!parts && life.waiting) return this.#failWithoutVariables(record);
+    const attempt = parts && life.openAttempt(newSecret(), Date.now());
+    if (!attempt) return;
+    record.save();
+    if ((await this.#offer(life.spec, attempt, record.input(), parts)) === "taken") return;
+    if (!life.closeAttempt(attempt.number, Date.now())) return;
+    life.recordDispatch(Date.now());
+    this.#effects.commit(record);
+  }
+
   /**
    * Takes back an attempt that its runner has no place for. It does not count as lost.
    * @returns whether the prediction waits for another runner: its pool puts it into line
@@ -189,7 +203,21 @@ export class Handouts {
     return variables && { variables, weights: await openWeights(this.#env, spec) };
   }
 
-  #offer(spec: PredictionSpec, job: OfferedJob): Promise<OfferResult> {
+  #offer(
+    spec: PredictionSpec,
+    attempt: Attempt,
+    input: Piece,
+    parts: OpenedParts,
+  ): Promise<OfferResult> {
+    const { number, secret } = attempt;
+    if (spec.remote)
+      return newRemote(this.#env, OFFER_MS)
+        .run({
+          ...{ object_id: this.#objectId, attempt: number, secret, spec, input },
+          key: parts.variables[spec.remote.key_variable ?? ""],
+        })
+        .then((): OfferResult => "taken", ifUnanswered("taken", "none"));
+    const job = jobOf(spec, attempt, this.#objectId, input, parts);
     return poolOf(this.#env, spec.hardware.pool, { ms: OFFER_MS })
       .offer(job, waitingJobOf(spec, this.#objectId))
       .catch(ifUnanswered("taken", "none"));

@@ -23,7 +23,7 @@ export async function attemptOf(
   // The attempt may have been closed while the proof was computed.
   const isValid = timingSafeEqual(lease.proof, proof) && life.attempts.expected.includes(attempt);
   if (!isValid) return undefined;
-  life.attempts.setRunner(attempt.number, lease.runnerId);
+  if (!life.spec.remote) life.attempts.setRunner(attempt.number, lease.runnerId);
   return attempt;
 }
 

@@ -339,6 +339,8 @@ export class PredictionObject extends DurableObject<Bindings> {
         if (due.kind === "retention") await this.#removal.purge(record, now);
         else if (due.kind === "forget") await this.#removal.forget(record);
         else if (due.kind === "second") await this.#handouts.openSecond(record);
+        else if (due.kind === "redispatch" && record.life.spec.remote)
+          await this.#handouts.openRemote(record);
         else if (due.kind === "extension") await this.#effects.extend(record);
         else if (due.kind === "token")
           await this.#connection.checkToken(record, this.#tokenKnownAt);

@@ -7,6 +7,7 @@
 import { ANY_SCHEMAS, described } from "../../domain/images/server-description.ts";
 import { queueMs } from "../../domain/metrics/measures.ts";
 import { outputModalityOf } from "../../domain/models/output-modality.ts";
+import { interfaceOf } from "../../domain/models/remote.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import { faultOfSchemas } from "../../domain/schemas/json-schema.ts";
 import { type Bindings, settings } from "../../env.ts";
@@ -65,7 +66,7 @@ export async function completeVersion(
     schemas: awaits.includes("schemas") ? undefined : version.schemas,
     compatibilities: awaits.includes("compatibilities") ? undefined : version.compatibilities,
   };
-  const answer = described(version.configuration.interface ?? "cog", known, description);
+  const answer = described(interfaceOf(version.configuration), known, description);
   const fault = answer.fault ?? faultOfSchemas(answer.schemas);
   if (fault !== undefined) logger.warn("Schemas not taken", { model_id, number, fault });
   const { compatibilities } = answer;

@@ -8,6 +8,7 @@ import type { ImageFacts } from "../../domain/images/image-facts.ts";
 import { parseUntrusted } from "../../domain/images/openapi-document.ts";
 import { UnfitImage, type WeightEntry } from "../../domain/images/select-image.ts";
 import { ANY_SCHEMAS, knownOf } from "../../domain/images/server-description.ts";
+import { interfaceOf } from "../../domain/models/remote.ts";
 import { checkVersionSchemas, faultOfSchemas } from "../../domain/schemas/json-schema.ts";
 import { upgradedVersionSchemas } from "../../domain/schemas/openapi-schemas.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
@@ -85,7 +86,11 @@ export async function versionImage(
   const { facts } = image;
   const inherited = configuration ?? ownConfiguration(model.latest_version);
   if (!schemas) checkRead(facts, request);
-  const known = knownOf(inherited.interface ?? facts.interface ?? "cog", request, facts);
+  const known = knownOf(
+    inherited.interface ? interfaceOf(inherited) : (facts.interface ?? "cog"),
+    request,
+    facts,
+  );
   const awaits = (["schemas", "compatibilities"] as const).filter((name) => !known[name]);
   return {
     content: {

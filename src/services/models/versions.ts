@@ -32,7 +32,8 @@ import { forgetModel, forgetVersion, versionNotFound } from "../predictions/vers
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { ofModel, readModel, readModelTo, readOwnModel } from "./models.ts";
-import { versionImage } from "./version-image.ts";
+import { checkRemote, remoteContent } from "./remote-version.ts";
+import { ownConfiguration, versionImage } from "./version-image.ts";
 import { checkOverlap, fileGone, keptUntil, namedFiles, ownerHasNoRoom } from "./weight-files.ts";
 
 /** A version, and whether everyone can see it. */
@@ -56,7 +57,10 @@ export async function createVersion(
   const seesAll = caller.user_id === model.owner.id && hasFullAccess(caller);
   const own = seesAll && images !== undefined ? `${images}/*` : elsewhere;
   await checkConfiguration(services, own, request.configuration ?? {});
-  const { content, read } = await versionImage(services, model, request, elsewhere);
+  const inherited = request.configuration ?? ownConfiguration(model.latest_version);
+  const { content, read } = checkRemote(services, request, inherited)
+    ? remoteContent(request, inherited)
+    : await versionImage(services, model, request, elsewhere);
   const named =
     request.configuration && (await namedFiles(services, caller, model, request.configuration));
   const files = named?.files ?? model.latest_version?.weight_files ?? [];

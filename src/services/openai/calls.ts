@@ -1,5 +1,6 @@
 /** Calls of the OpenAI convention: finding the model, creating the prediction, waiting for its end. */
 
+import { interfaceOf } from "../../domain/models/remote.ts";
 import { COMPATIBILITIES, type Convention, conventionOf } from "../../domain/openai/call.ts";
 import { findUnsupported } from "../../domain/openai/unsupported.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
@@ -104,7 +105,7 @@ export async function findCallable(
   if (answers(version)) return target;
   const { compatibilities, configuration } = version;
   const saysNothing =
-    configuration.interface === "vendora" && !Object.values(compatibilities).includes(true);
+    interfaceOf(configuration) === "vendora" && !Object.values(compatibilities).includes(true);
   const advice = saysNothing
     ? ` Its server does not say which APIs it answers: if it answers this one, its owner can publish a version with "compatibilities": {"${flags[0]}": true}.`
     : "";
@@ -188,7 +189,7 @@ function followed(background: boolean, stream: boolean): { follow?: Follow } {
  */
 function checkSupported({ call, target: { version }, body, input }: Call): void {
   // Callers that make an input of their own check the parameters themselves.
-  if (version.configuration.interface === "vendora" || input) return;
+  if (interfaceOf(version.configuration) === "vendora" || input) return;
   const unsupported = findUnsupported(call, body, rootKeywords(version.schemas, "input"));
   if (!unsupported) return;
   const { param, property } = unsupported;

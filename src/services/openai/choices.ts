@@ -1,5 +1,6 @@
 /** Answers that consist of choices, plain and streamed: chat completions and completions. */
 
+import { interfaceOf } from "../../domain/models/remote.ts";
 import { chatIdOf, completionIdOf } from "../../domain/openai/call.ts";
 import { CHATS } from "../../domain/openai/chat.ts";
 import { type ChoiceFormat, ChoiceStream, wholeOf } from "../../domain/openai/choice-stream.ts";
@@ -95,7 +96,7 @@ class ChunkWriter implements Writer {
 
 /** @throws OpenAiProblem when the model takes no such prompt */
 export function completionBody({ version }: ResolvedVersion, body: Call["body"]): Call["body"] {
-  if (version.configuration.interface === "vendora") return body;
+  if (interfaceOf(version.configuration) === "vendora") return body;
   const { model, stream } = body;
   const input = completionInputOf(body, versionSchema(version.schemas, "input"));
   if (input) return { ...input, model, ...(stream && { stream }) };

@@ -1,5 +1,7 @@
 /** Images: the prediction of a call, and its answer. */
+
 import { pictureSchema } from "../../domain/images/picture-schema.ts";
+import { interfaceOf } from "../../domain/models/remote.ts";
 import {
   cogPictures,
   type MadePictures,
@@ -41,7 +43,7 @@ const GROUP = 3;
 type ImageCall = Omit<Call, "call" | "body" | "input">;
 
 export const isServer = ({ version }: ResolvedVersion) =>
-  version.configuration.interface === "vendora";
+  interfaceOf(version.configuration) === "vendora";
 
 /** @throws OpenAiProblem unsupported_parameter, and as beginCall */
 export function beginImages(

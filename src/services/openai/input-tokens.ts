@@ -2,6 +2,7 @@
 
 import { withoutHostedTools, withToolChanges } from "../../domain/anthropic/plain-blocks.ts";
 import { countRequestOf, estimatedTokens } from "../../domain/anthropic/token-count.ts";
+import { interfaceOf } from "../../domain/models/remote.ts";
 import { responseIdOf } from "../../domain/openai/call.ts";
 import { compactionItem, itemsOf, withTask } from "../../domain/openai/conversation.ts";
 import { responseOf } from "../../domain/openai/response-stream.ts";
@@ -92,7 +93,7 @@ export function withoutUnavailableTools({
  * count is estimated, and nothing is started.
  */
 export const countsItself = ({ version: { compatibilities, configuration } }: Call["target"]) =>
-  compatibilities.vendorb_messages && configuration.interface === "vendora";
+  compatibilities.vendorb_messages && interfaceOf(configuration) === "vendora";
 
 /** @throws OpenAiProblem, as beginMessage */
 export const beginCount = (services: Services, caller: Caller, call: Call): Promise<BegunCall> =>

@@ -3,6 +3,7 @@
  * parameter.
  */
 
+import { interfaceOf } from "../../domain/models/remote.ts";
 import { NotSupportedByChat } from "../../domain/openai/strict-chat.ts";
 import { UnfitParameter } from "../../domain/openai/unsupported.ts";
 import { rootKeywords, versionSchema } from "../../domain/schemas/version-schemas.ts";
@@ -22,7 +23,7 @@ export function modelInput(
   body: Record<string, Json>,
   translate: (schema: Json) => Record<string, Json>,
 ): Pick<Call, "input" | "isOwnInput"> {
-  if (version.configuration.interface === "vendora") return {};
+  if (interfaceOf(version.configuration) === "vendora") return {};
   if (rootKeywords(version.schemas, "input").properties === undefined)
     return { input: body, isOwnInput: true };
   const schema = versionSchema(version.schemas, "input");

@@ -1,5 +1,6 @@
 /** Transcriptions and translations, in each plain format and streamed. */
 
+import { interfaceOf } from "../../domain/models/remote.ts";
 import {
   type Asked,
   formatted,
@@ -34,7 +35,7 @@ export function checkFormat(
   { version }: ResolvedVersion,
   { response_format, stream }: Pick<TranscriptionRequest, "response_format" | "stream">,
 ): void {
-  if (version.configuration.interface === "vendora" || !isTimed(response_format)) return;
+  if (interfaceOf(version.configuration) === "vendora" || !isTimed(response_format)) return;
   const { type, items, format } = rootKeywords(version.schemas, "output");
   const isPlain = format === undefined && (type === "string" || isTextList(type, items));
   if (!isPlain && !stream) return;
@@ -78,7 +79,7 @@ export function transcription(
     granularities: timestamp_granularities ?? undefined,
   };
   const transcript = () => transcriptOf(outputs, isTranslation);
-  const isServer = version.configuration.interface === "vendora";
+  const isServer = interfaceOf(version.configuration) === "vendora";
   const write = () =>
     isServer ? passedOn(outputs[0], transcript, asked) : formatted(transcript(), asked);
   const answer = translateOrFail(() => orUnfit(write));

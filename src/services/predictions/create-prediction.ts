@@ -2,6 +2,7 @@
 
 import { priorityOf } from "../../domain/accounts/access.ts";
 import { sha256 } from "../../domain/accounts/token.ts";
+import { interfaceOf } from "../../domain/models/remote.ts";
 import { bodyFiles, callOf } from "../../domain/openai/call.ts";
 import { newPredictionUuid } from "../../domain/predictions/prediction-id.ts";
 import { hasStoredInput, type StoredWebhook } from "../../domain/predictions/state.ts";
@@ -73,7 +74,7 @@ export async function createResolved(
   options: CreateOptions,
 ): Promise<CreatedPrediction> {
   const schema = versionSchema(target.version.schemas, "input");
-  const isBody = target.version.configuration.interface === "vendora";
+  const isBody = interfaceOf(target.version.configuration) === "vendora";
   const filesSchema = (isBody && call && bodyFiles(call)) || schema;
   const {
     origin,

@@ -1,5 +1,6 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { hasRole } from "../../domain/accounts/access.ts";
+import { interfaceOf, REMOTE_HARDWARE } from "../../domain/models/remote.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import { pricesInForce } from "../../domain/money/prices-in-force.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
@@ -63,17 +64,21 @@ export async function predictionSpec(
   const { model, version, deployment } = target;
   const { configuration } = version;
   const now = Date.now();
-  const containerInterface = configuration.interface ?? "cog";
+  const containerInterface = interfaceOf(configuration);
   const isolation = configuration.isolation ?? DEFAULT_ISOLATION;
   // A container of one prediction is never shared: it has one run and is then stopped.
   const isExclusive = isolation === "prediction";
   // The oldest key is used: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
   const weights = weightsOf(version);
-  const { hardware, price_per_hour } = hardwareOf(target);
+  const { remote } = configuration;
+  const { hardware, price_per_hour } = remote ? REMOTE_PLACE : hardwareOf(target);
   const isOwn = caller.user_id === model.owner_id;
   const prices = pricesInForce(version.prices, isOwn, price_per_hour, now);
-  const variables = pickVariables(configuration.variable_names, model.variables);
+  const variables = pickVariables(
+    remote ? [remote.key_variable ?? ""] : configuration.variable_names,
+    model.variables,
+  );
   const { id, call } = fields;
   const trace = settings.traces && traceOf(settings.traces);
   const maker = makerOf(caller, request, budgeted);
@@ -123,9 +128,10 @@ export async function predictionSpec(
       deployment: deployment && { id: deployment.id, max_concurrency },
     }),
     interface: containerInterface,
+    ...(remote && { remote }),
     egress: configuration.egress ?? DEFAULT_EGRESS,
     ...(call === "responses" && { responses: responsesViaOf(version) }),
-    measure: version.size === 0,
+    measure: !remote && version.size === 0,
     ...(version.awaits && { describe: true as const }),
     setup_logs: caller.user_id === model.owner_id && hasRole(caller, "developer"),
     variables,
@@ -154,6 +160,12 @@ export async function predictionSpec(
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
   };
 }
+
+/** Remote versions have no machine, and no price but their own. */
+const REMOTE_PLACE = {
+  hardware: { identifier: REMOTE_HARDWARE, pool: REMOTE_HARDWARE, gpus: 0 },
+  price_per_hour: null,
+};
 
 /** Returns the trace of the prediction; undefined if it is not sampled. */
 function traceOf({ sampleRate }: TraceSettings): Trace | undefined {

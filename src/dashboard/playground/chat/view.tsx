@@ -1,5 +1,7 @@
 /** The chat: a conversation that client code fills, with its settings and code beside it. */
+
 import type { PropsWithChildren } from "hono/jsx";
+import { interfaceOf } from "../../../domain/models/remote.ts";
 import { fillForm } from "../../../domain/schemas/input-form-values.ts";
 import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
 import { modelAddress, referenceOf } from "../../ui/model-header.tsx";
@@ -41,7 +43,7 @@ export function Chat({ play, user, origin }: Props) {
       data-fields={JSON.stringify(fields.map(({ text, ...field }) => field))}
       data-opened={play.opened && JSON.stringify(play.opened.conversation)}
       data-user={user}
-      data-asks-to-stream={version.configuration.interface === "vendora" ? "true" : undefined}
+      data-asks-to-stream={interfaceOf(version.configuration) === "vendora" ? "true" : undefined}
       data-side={side}
       data-narrow={tab === "code" ? "side" : "chat"}
     >

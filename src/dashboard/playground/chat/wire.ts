@@ -1,5 +1,6 @@
 /** How a version takes a chat as the input of a prediction. */
 
+import { interfaceOf } from "../../../domain/models/remote.ts";
 import { type Field, formFields } from "../../../domain/schemas/input-form.ts";
 import { SchemaResolver } from "../../../domain/schemas/input-form-schema.ts";
 import { versionSchema } from "../../../domain/schemas/version-schemas.ts";
@@ -61,13 +62,13 @@ interface Version {
 /** Returns the fields of the schema. The schema of a server often has none: then those of its API. */
 export function chatSettings({ schemas, configuration }: Version, wire: ChatWire): Field[] {
   const fields = formFields(versionSchema(schemas, "input")).filter(({ name }) => !OWN.has(name));
-  if (fields.length > 0 || configuration.interface !== "vendora") return fields;
+  if (fields.length > 0 || interfaceOf(configuration) !== "vendora") return fields;
   return formFields({ properties: SAMPLING[wire] });
 }
 
 /** A server refuses tools that it cannot use; a Cog model names what it takes. */
 export function takesTools({ schemas, configuration }: Version): boolean {
-  if (configuration.interface === "vendora") return true;
+  if (interfaceOf(configuration) === "vendora") return true;
   const schema = versionSchema(schemas, "input");
   return "tools" in fieldsOf(new SchemaResolver(schema).resolve(schema).properties);
 }
