@@ -24,6 +24,7 @@ import { auditRoutes } from "./routes/audit.ts";
 import { backupRoutes } from "./routes/backups/backups.ts";
 import { BASE_PATHS, conventionMeant, routePath } from "./routes/convention-paths.ts";
 import { deploymentRoutes } from "./routes/deployments/deployments.ts";
+import { grantRoutes } from "./routes/deployments/grants.ts";
 import { fileRoutes } from "./routes/files/files.ts";
 import { uploadRoutes } from "./routes/files/uploads.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
@@ -140,6 +141,7 @@ api.route("/v1", userRoutes);
 api.route("/v1", organizationRoutes);
 api.route("/v1", catalogueRoutes);
 api.route("/v1", operatorRoutes);
+api.route("/v1", grantRoutes);
 // `runnerHistoryRoutes` come before `fleetRoutes`, whose actions do not include `log`.
 api.route("/v1", runnerHistoryRoutes);
 api.route("/v1", fleetRoutes);

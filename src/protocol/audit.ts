@@ -50,6 +50,7 @@ export const AUDIT_ACTIONS = {
   "deployment.created": "A deployment was created",
   "deployment.updated": "A deployment has a new release",
   "deployment.deleted": "A deployment was deleted",
+  "capacity.granted": "An operator set what an account may keep running of a hardware class",
   "image.deleted": "An image was deleted from the registry",
   "variable.set": "A variable was set. Its value is not recorded",
   "variable.deleted": "A variable was deleted",

@@ -152,3 +152,24 @@ export const oneDeployment = z.object({
 });
 
 export const deploymentsQuery = pageQuery(50);
+
+export const capacityGrant = z
+  .object({
+    hardware: z.string().meta({ example: "gpu-24gb" }),
+    instances: z.int().meta({
+      description: "Containers of this class that the account's deployments may keep running",
+      example: 2,
+    }),
+    claimed: z.int().meta({ description: "Those that they claim now", example: 1 }),
+  })
+  .meta({ id: "CapacityGrant" });
+export type CapacityGrant = z.infer<typeof capacityGrant>;
+
+export const capacityGrants = z
+  .object({ items: z.array(capacityGrant) })
+  .meta({ id: "CapacityGrants" });
+
+/** The body of PUT /operator/users/{username}/capacity/{identifier}. */
+export const putCapacityGrant = z
+  .strictObject({ instances: z.int().min(0).max(10_000).meta({ description: "0 ends the grant" }) })
+  .meta({ id: "PutCapacityGrant", example: { instances: 2 } });

@@ -26,6 +26,7 @@ const RECORDED: Record<string, AuditAction | `${string} ${string}`> = {
   createClientToken: SIGNED,
   createStreamToken: SIGNED,
   createPredictionOfDeployment: PREDICTIONS,
+  putCapacityGrant: "capacity.granted",
   createDeployment: "deployment.created",
   updateDeployment: "deployment.updated",
   deleteDeployment: "deployment.deleted",

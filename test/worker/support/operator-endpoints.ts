@@ -36,6 +36,8 @@ export const OPERATOR_ENDPOINTS: Record<
   "PUT /v1/operator/categories/:slug": { body: () => ({ name: "Weather" }) },
   "DELETE /v1/operator/categories/:slug": {},
   "PUT /v1/operator/hardware/:identifier": { body: () => ({ name: "Box" }) },
+  "GET /v1/operator/users/:username/capacity": {},
+  "PUT /v1/operator/users/:username/capacity/:identifier": { body: () => ({ instances: 2 }) },
   "DELETE /v1/operator/hardware/:identifier": {},
   "PUT /v1/operator/models/:model_owner/:model_name/versions/:version_number/prices": {
     body: () => ({ prices: { per_run: 1 } }),
