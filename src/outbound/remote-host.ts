@@ -34,12 +34,23 @@ export class RemoteHost {
   }
 
   /** @throws Failure */
-  async post(path: string, body: string, signal: AbortSignal): Promise<ServerAnswer> {
+  async send(
+    method: "GET" | "POST",
+    path: string,
+    signal: AbortSignal,
+    body?: string,
+  ): Promise<ServerAnswer> {
     for (let failures = 1; ; failures++) {
-      const response = await this.#fetch(path, { method: "POST", body }, signal);
+      const response = await this.#fetch(
+        path,
+        { method, ...(body !== undefined && { body }) },
+        signal,
+      );
       const { status, headers } = response;
-      const waitMs = retryAfterMs(headers.get("retry-after"), Date.now()) ?? MAX_WAIT_MS + 1;
-      if (failures > MAX_RETRIES || !NOT_TAKEN.includes(status) || waitMs > MAX_WAIT_MS)
+      const retryAfter = headers.get("retry-after");
+      const waitMs = retryAfterMs(retryAfter, Date.now()) ?? 0;
+      const isSoon = retryAfter !== null && waitMs <= MAX_WAIT_MS;
+      if (failures > MAX_RETRIES || !NOT_TAKEN.includes(status) || !isSoon)
         return answerOf(response);
       await response.body?.cancel();
       await sleep(waitMs + backoffMs(failures, BACKOFF), signal);
@@ -91,5 +102,5 @@ const answerOf = ({ status, headers, body }: Response): ServerAnswer => ({
   status,
   type: headers.get("content-type") ?? "",
   body: body ?? new ReadableStream<Uint8Array>({ start: (controller) => controller.close() }),
-  close: () => void body?.cancel(),
+  close: () => void body?.cancel().catch(() => {}),
 });

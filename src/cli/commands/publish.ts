@@ -11,6 +11,7 @@ import {
   type Model,
   model as modelShape,
   newCompatibilities,
+  remoteApi,
   type Version,
   version,
   visibility,
@@ -35,6 +36,7 @@ import {
   readProject,
   readReadme,
 } from "../publish/project.ts";
+import { publishRemote, remoteConfiguration } from "../publish/remote.ts";
 import {
   completedVersion,
   configurationOf,
@@ -67,7 +69,8 @@ command fails and the default version stays the same.
   auspex publish --image vllm/vllm-openai:v0.28.0 --model qwen --hardware l40s
   auspex publish --image acme/llm-server --model qwen --interface openai
   auspex publish --archive image.tar --model qwen
-  auspex publish --check --env HF_TOKEN`;
+  auspex publish --check --env HF_TOKEN
+  auspex publish ada/gpt --remote https://api.openai.com/v1 --api openai --remote-model gpt-5-mini --key-variable OPENAI_API_KEY`;
 
 export const publishCommand = (host: Host) =>
   newServiceCommand("publish", "Build a model, push its image and create a version")
@@ -87,6 +90,15 @@ export const publishCommand = (host: Host) =>
       "turn an API on or off, such as openai_embeddings=true (repeatable)",
       compatibilityOption,
     )
+    .option("--remote <url>", "publish no image: the API at this URL runs the version")
+    .option(
+      "--api <name>",
+      "with --remote: openai, anthropic or replicate",
+      choice(remoteApi.options),
+    )
+    .option("--remote-model <name>", "with --remote: name of the model there")
+    .option("--key-variable <name>", "with --remote: the model's variable with the API key")
+    .option("--repeatable", "with --remote: send a call again that was interrupted")
     .option("--visibility <who>", "visibility of a new model", choice(visibility.options))
     .option("--tag <tag>", "image tag in the registry", tagOption, "latest")
     .option("--engine <name>", "docker or podman (default: whichever is running)")
@@ -103,6 +115,7 @@ export const publishCommand = (host: Host) =>
       const opened = await openService(host, options);
       const isModel = options.model === undefined && isModelName(place);
       const [folder, name] = isModel ? [".", place] : [place, options.model];
+      const remote = remoteConfiguration(options);
       const project = await readProject(folder);
       const manifest = withCompatibilities(project.manifest, options.compatibility);
       if (options.message.length > MAX_NOTES)
@@ -121,7 +134,7 @@ export const publishCommand = (host: Host) =>
       const account = session === opened ? caller : owner;
       const { service, output, display, signal, access } = session;
       const source = { project, image: options.image, archive: options.archive };
-      const engine = await findEngine(source, options.engine, signal);
+      const engine = remote ? undefined : await findEngine(source, options.engine, signal);
       const hardware = options.hardware ?? manifest.hardware;
       if (hardware !== undefined) await requireHardware(service, hardware);
       const { found, make } = await findModel(service, {
@@ -129,10 +142,21 @@ export const publishCommand = (host: Host) =>
         description: manifest.description,
         visibility: options.visibility ?? manifest.visibility,
         hardware,
-        isInteractive: isInteractive() && !options.json,
+        isInteractive: isInteractive() && !options.json && !remote,
       });
       const page = `${access.url}/models/${model}`;
       if (found && options.visibility) requireVisibility(found, options.visibility, page);
+      if (remote) {
+        if (!found) await make();
+        const { schemas, compatibilities } = manifest;
+        return publishRemote(session, model, page, {
+          release_notes: options.message,
+          ...(schemas && { schemas }),
+          ...(compatibilities && { compatibilities }),
+          configuration: remote,
+          set_default: true,
+        });
+      }
       if (found) await requirePush(session, model, found);
       const built = await buildImage({
         ...source,

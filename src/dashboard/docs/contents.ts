@@ -23,6 +23,7 @@ const USING: Entry[] = [
   ["webhooks", "Webhooks"],
   ["publishing", "Publishing models"],
   ["models", "Models and versions"],
+  ["remote-versions", "Remote versions"],
   ["costs", "Costs, budgets and limits"],
   ["teams", "Teams"],
   ["deploying", "Deploying and operating"],

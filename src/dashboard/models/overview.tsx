@@ -8,6 +8,7 @@ import { egressText, isolationText } from "../ui/configuration.ts";
 import { Markdown } from "../ui/markdown.ts";
 import { isOwner, mayWrite, modelAddress } from "../ui/model-header.tsx";
 import { Empty, Fact, Time } from "../ui/parts.tsx";
+import { RemoteNotice } from "./remote-notice.tsx";
 
 interface Props {
   model: DetailedModelRow;
@@ -25,6 +26,7 @@ interface OverviewProps extends Props {
 export const OverviewPage = ({ model, viewer, cover, image, pictureUrl }: OverviewProps) => (
   <div class="split with-aside">
     <div>
+      <RemoteNotice version={defaultVersion(model)} />
       {model.overview ? (
         <Markdown text={model.overview} pictureUrl={pictureUrl} />
       ) : image ? (
@@ -88,6 +90,7 @@ const NoOverview = ({ model, viewer }: Props) => (
 function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
   const { latest_version: latest, hardware, categories } = model;
   const version = defaultVersion(model);
+  const remote = version?.configuration.remote;
   return (
     <dl class="details">
       {model.predictions_count > 0 && (
@@ -106,12 +109,16 @@ function Details({ model, owns }: { model: DetailedModelRow; owns: boolean }) {
           <a href={modelAddress(model, `/versions/${version.number}`)}>{version.number}</a>
         </Fact>
       )}
-      <Fact name="Hardware">
-        <bdi>
-          {version?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
-        </bdi>
-      </Fact>
-      {version && (
+      {remote ? (
+        <Fact name="Runs at">{new URL(remote.url).host}</Fact>
+      ) : (
+        <Fact name="Hardware">
+          <bdi>
+            {version?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
+          </bdi>
+        </Fact>
+      )}
+      {version && !remote && (
         <>
           <Fact name="Container sharing">
             {isolationText(version.configuration, model.visibility)}

@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
+import type { RemoteApi } from "../../protocol/model.ts";
 import type { VersionPrices } from "../../protocol/prices.ts";
 import { describeImage } from "../../services/images/read-image.ts";
 import { listVersionPrices } from "../../services/models/version-prices.ts";
@@ -29,6 +30,7 @@ import { Copy, Fact, Time } from "../ui/parts.tsx";
 import { displaySchema } from "./display-schema.ts";
 import { ImageDetails, ImageNotice, ImageParts, type VersionImage } from "./image.tsx";
 import { Prices } from "./prices.tsx";
+import { RemoteNotice } from "./remote-notice.tsx";
 import { Changes, isComparable, VersionBadges } from "./versions.tsx";
 
 /** All of them (services/models/version-prices.ts): the owner's and the operators'. */
@@ -103,6 +105,7 @@ function VersionContent(props: Props) {
       </div>
       {release_notes && <p dir="auto">{release_notes}</p>}
       <ImageNotice image={image} isOwner={isOwner(model, viewer)} />
+      <RemoteNotice version={version} />
       {version.awaits && (
         <p class="warning-note">
           <strong>Not started yet.</strong> The input and output are detected on the first run.{" "}
@@ -116,7 +119,9 @@ function VersionContent(props: Props) {
         <Fact name="Reference">
           <Copy text={`${model.owner.username}/${model.name}:${number}`} />
         </Fact>
-        <ImageDetails model={model} version={version} image={image} origin={origin} />
+        {!version.configuration.remote && (
+          <ImageDetails model={model} version={version} image={image} origin={origin} />
+        )}
         <Configuration model={model} version={version} />
       </dl>
       <Prices {...{ model, number, prices, viewer, draft }} />
@@ -141,11 +146,25 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
   const targets = [...version.weights, ...version.weight_files].map(({ target }) => target);
   const conventions = COMPATIBILITIES.filter(({ flag }) => version.compatibilities[flag]);
   const hardware = rest.hardware_identifier ?? model.hardware?.name ?? DEFAULT_HARDWARE;
-  const facts: [name: string, value: Child][] = [
+  const { remote } = rest;
+  const apis: [name: string, value: Child] = [
+    "Compatible APIs",
+    ["Auspex API", ...conventions.map(({ name }) => name)].join(", "),
+  ];
+  const remoteFacts: [name: string, value: Child][] = [
+    ["Runs at", remote && <code>{remote.url}</code>],
+    ["API of the host", remote && REMOTE_APIS[remote.api]],
+    ["Model there", remote && <code>{remote.model}</code>],
+    ["Variable with its key", remote?.key_variable && <code>{remote.key_variable}</code>],
+    ["After an interruption", remote && (remote.repeatable ? "Sent again" : "Not sent again")],
+    apis,
+    ["Timeout", seconds(rest.timeout_seconds)],
+  ];
+  const containerFacts: [name: string, value: Child][] = [
     ["Repository", rest.image && <code>{rest.image}</code>],
     ["Hardware", <bdi>{hardware}</bdi>],
     ["Container interface", spoken === "cog" ? "Cog" : "OpenAI-compatible server"],
-    ["Compatible APIs", ["Auspex API", ...conventions.map(({ name }) => name)].join(", ")],
+    apis,
     ["Container sharing", isolationText(rest, model.visibility)],
     ["Network access", egressText(rest)],
     ["Timeout", seconds(rest.timeout_seconds)],
@@ -154,9 +173,17 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
     ["Listen timeout", seconds(rest.listen_timeout_seconds)],
     ["Variables", variable_names.length > 0 && <code>{variable_names.join(", ")}</code>],
     ["Weights", targets.length > 0 && <code>{targets.join(", ")}</code>],
+    ["Inputs", rest.local_only && "Never leave the machines of this installation"],
   ];
+  const facts = remote ? remoteFacts : containerFacts;
   return <>{facts.map(([name, value]) => value && <Fact name={name}>{value}</Fact>)}</>;
 }
+
+const REMOTE_APIS: Record<RemoteApi, string> = {
+  openai: "OpenAI",
+  anthropic: "Anthropic",
+  replicate: "Replicate",
+};
 
 const seconds = (count: number | undefined) =>
   count === undefined ? undefined : `${count.toLocaleString("en")} s`;

@@ -63,13 +63,17 @@ export const VersionsPage = ({
                 "Published",
               ]}
             >
-              {versions.items.map(({ number, release_notes, created_at, awaits, size }) => (
+              {versions.items.map(({ number, release_notes, created_at, awaits, ...version }) => (
                 <tr>
                   <th scope="row">
                     <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
                     <VersionBadges model={model} number={number} />{" "}
                     {awaits && <span class="badge">not started yet</span>}
-                    {!awaits && size === 0 && <span class="badge">not started yet</span>}
+                    {version.container_image_digest === "" ? (
+                      <span class="badge">remote</span>
+                    ) : (
+                      !awaits && version.size === 0 && <span class="badge">not started yet</span>
+                    )}
                   </th>
                   <td class="notes" dir="auto" data-label="Release notes">
                     {release_notes || "—"}

@@ -18,6 +18,7 @@ import type { RemoteOrder } from "../stubs/remote.ts";
 import { ObjectConnection } from "./connection.ts";
 import { readInput } from "./input.ts";
 import { Outputs } from "./outputs.ts";
+import { runAtReplicate } from "./replicate.ts";
 
 /** Leases name a runner, and the token that it used. A remote object has neither. */
 const NO_RUNNER = "00000000-0000-0000-0000-000000000000";
@@ -143,17 +144,24 @@ export class RemoteCall {
   async #work(input: Record<string, Json>, outputs: Outputs, signal: AbortSignal): Promise<void> {
     const { spec, key } = this.#order;
     const { remote, call } = spec;
-    if (!remote || call === null) throw internal("the call is not one of a remote version");
+    if (!remote) throw internal("the version is not remote");
     const variable = remote.key_variable;
     if (variable !== undefined && key === undefined)
       throw external(
         `the model's variable '${variable}', which holds the key of the remote host, has no value. Its owner can set it`,
       );
     const host = new RemoteHost(remote, key, settings(this.#env).webhooks);
+    if (remote.api === "replicate") {
+      const { output_bytes } = spec.limits;
+      const run = { host, model: remote.model, input, output_bytes, reporter: outputs, signal };
+      this.#output = await runAtReplicate(run).finally(() => outputs.settle());
+      return;
+    }
+    if (call === null) throw internal("the input is not that of a call");
     const usage = new TokenUsage(outputs, call, input);
     const parts = {
       post: (_call: OpenAiCall, path: string, body: object, end: AbortSignal) =>
-        host.post(path, exactText(body), end),
+        host.send("POST", path, end, exactText(body)),
       openLarge: () => ({ progress: async () => {}, done() {} }),
       model: remote.model,
       // The answer of a paid API has more than its stream.

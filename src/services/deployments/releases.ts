@@ -45,6 +45,11 @@ export async function releaseSettings(
       `'${path}' is a deployment. Name the model that it runs, ${model.owner}/${model.name}`,
     );
   const { configuration } = version;
+  if (configuration.remote)
+    throw invalid(
+      ["body", "model"],
+      `Version ${version.number} of '${path}' is remote: it has no containers to deploy. Call the model itself`,
+    );
   const own = configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE;
   const hardware_identifier = asked ?? base?.hardware_identifier ?? own;
   const issues = await unknownHardware(services, [hardware_identifier], () => ["body", "hardware"]);

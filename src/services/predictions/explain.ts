@@ -3,6 +3,7 @@
  * gone.
  */
 import { accessToModel, type Principal } from "../../domain/accounts/access.ts";
+import { REMOTE_HARDWARE } from "../../domain/models/remote.ts";
 import {
   explanationOf,
   explanationOfRow,
@@ -52,8 +53,9 @@ export async function explainFacts(
   viewer: Viewer,
 ): Promise<Explanation> {
   const { pool } = facts;
-  const answer = isWaiting(facts)
-    ? await withTimeout(poolOf(env, pool).explain(String(stub.id)), `pool ${pool}`)
-    : null;
+  const answer =
+    isWaiting(facts) && pool !== REMOTE_HARDWARE
+      ? await withTimeout(poolOf(env, pool).explain(String(stub.id)), `pool ${pool}`)
+      : null;
   return explanationOf(facts, answer, viewer, Date.now());
 }

@@ -128,10 +128,10 @@ export async function readEstimate(
   caller: Caller | undefined,
   { model, version, seesWait }: { model: EstimatedModel; version: VersionRow; seesWait: boolean },
 ): Promise<VersionEstimate> {
-  const hardware = hardwareOf(model, version);
-  const row = await findClass(services, model, hardware);
+  const { isolation = DEFAULT_ISOLATION, remote } = version.configuration;
+  const hardware = remote ? new URL(remote.url).host : hardwareOf(model, version);
+  const row = remote ? undefined : await findClass(services, model, hardware);
   const pool = row && poolIfMade(services, row.pool, row.pool_made_at);
-  const { isolation = DEFAULT_ISOLATION } = version.configuration;
   const asked = <T>(answer: Promise<T>) => withTimeout(answer, `pool ${row?.pool}`, ESTIMATE_MS);
   const [report, wait, dated] = await Promise.all([
     // A pool that no runner has polled and no job has used has no object.
@@ -151,7 +151,8 @@ export async function readEstimate(
     charges_setup: services.settings.chargesSetup,
     ...(prices && { prices }),
   };
-  const runEstimate = runEstimateOf(report, isolation, (ms) => priceOfTime(priced, ms));
+  const known = remote ? undefined : report;
+  const runEstimate = runEstimateOf(known, isolation, (ms) => priceOfTime(priced, ms));
   return { hardware: row?.name ?? hardware, runEstimate, wait, priced };
 }
 

@@ -167,3 +167,31 @@ test("--interface sets the interface of an image's server, and changes nothing e
   const openai = { max_concurrency: 8, interface: "vendora" };
   expect(made).toEqual([configuration, openai, openai]);
 });
+
+test("a remote version is published without an image, and its key is asked for", async () => {
+  mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
+  const remote = ["--remote", "https://api.example.org/v1", "--api", "openai"];
+  const publish = ["publish", "--model", "far", ...remote];
+  const named = ["--remote-model", "gpt", "--key-variable", "FAR_KEY"];
+  const { code, err } = await home.run([...publish, ...named]);
+  expect(code, err).toBe(0);
+  expect(err).toContain("auspex variables set ada/far FAR_KEY");
+  const url = "https://api.example.org/v1";
+  expect(deployment.models.get("far")?.versions).toMatchObject([
+    {
+      configuration: {
+        interface: "remote",
+        remote: { url, api: "openai", model: "gpt", key_variable: "FAR_KEY" },
+      },
+    },
+  ]);
+  expect(deployment.models.get("far")?.versions[0]).not.toHaveProperty("image");
+  expect(await home.run(publish)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("--remote-model: "),
+  });
+  expect(await home.run(["publish", "story", "--api", "openai"])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("need --remote URL"),
+  });
+});

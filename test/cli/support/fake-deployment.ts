@@ -247,7 +247,7 @@ const versionShown = (body: Record<string, unknown>, number: number) => ({
   number,
   release_notes: body.release_notes,
   created_at: AT,
-  container_image_digest: body.image,
+  container_image_digest: body.image ?? null,
   schemas: body.schemas ?? HELLO.schemas,
   status: body.status ?? "ready",
   compatibilities: OFF,
