@@ -30,7 +30,7 @@ export const AlertsPage = ({ alerts, receiver, now }: Props) => {
   const holding = alerts.filter(({ ended_at }) => ended_at === null);
   const ended = alerts.filter(({ ended_at }) => ended_at !== null);
   return (
-    <div class="fleet">
+    <>
       <FleetTabs current="/alerts" />
       {holding.length === 0 ? (
         <Empty title="No alerts">
@@ -51,14 +51,14 @@ export const AlertsPage = ({ alerts, receiver, now }: Props) => {
         <a href="/docs/monitoring#status-page">public</a>.
       </p>
       {ended.length > 0 && <History alerts={ended} />}
-    </div>
+    </>
   );
 };
 
 /** The path of an address, which has the origin of ALERT_ORIGIN or none. */
 function pathOf(address: string): string {
-  const { pathname, hash } = new URL(address, "https://auspex");
-  return pathname + hash;
+  const { pathname, search, hash } = new URL(address, "https://auspex");
+  return pathname + search + hash;
 }
 
 const Holding = ({ alert, now }: { alert: AlertView; now: number }) => {
@@ -72,13 +72,13 @@ const Holding = ({ alert, now }: { alert: AlertView; now: number }) => {
         since <Time at={since} />
       </small>
       <p>
-        {text} <a href={pathOf(url)}>{todo}</a>
+        When it began: {text} <a href={pathOf(url)}>{todo}</a>
       </p>
       {error !== null && <p class="hint">The last message was not sent: {error}.</p>}
       {isSilenced && alert.silenced_until !== null && (
         <p class="hint">
-          Silenced until <Time at={alert.silenced_until} /> by{" "}
-          {alert.silenced_by ?? "somebody with OPERATOR_TOKEN"}.
+          Silenced by {alert.silenced_by ?? "somebody with OPERATOR_TOKEN"}. The silence ends{" "}
+          <Time at={alert.silenced_until} />.
         </p>
       )}
       <Form action={`/alerts/${id}/silence`} class="flow actions">

@@ -107,7 +107,7 @@ const Times = ({
       title={title}
       text={
         latest
-          ? `Latest: half took at most ${duration(latest.p50 / 1_000)}, 95 % at most ${duration(latest.p95 / 1_000)}.`
+          ? `Latest: half took at most ${duration(latest.p50 / 1_000)} (solid line), 95 % at most ${duration(latest.p95 / 1_000)} (dashed line).`
           : ""
       }
       marks={[most, most / 2, 0].map((ms) => duration(ms / 1_000))}

@@ -3,7 +3,7 @@
  * if predictions suffer, and once when it has ended. Messages are sent at least once: a sweep that dies after it
  * has sent one sends it again, with the same id.
  */
-import type { Alert, AlertLevel, RuleId } from "./rules.ts";
+import { type Alert, type AlertLevel, type RuleId, ruleOf } from "./rules.ts";
 
 export interface AlertRow {
   id: string;
@@ -38,6 +38,8 @@ const CLAIM_MS = 180_000;
 const END_NEWS_MS = 86_400_000;
 /** Alerts that may hold at once. */
 const MAX_OPEN = 200;
+/** Alerts of these that people who are no operators can cause. */
+const MAX_BY_ACCOUNTS = 100;
 
 /** Rows that ended within this are read: a silence lasts at most as long, and goes on if the alert returns. */
 export const RECENT_MS = 7 * 86_400_000;
@@ -70,8 +72,13 @@ export function changesOf(
   );
   // The last alert of a key says whether it is silenced: an operator may have ended the silence of one before.
   const last = new Map(rows.toSorted((a, b) => a.since - b.since).map((row) => [keyOf(row), row]));
-  const begun = holding
-    .filter((alert) => !open.has(keyOf(alert)))
+  const isByAccount = ({ rule }: Pick<Alert, "rule">) => ruleOf(rule).byAccounts === true;
+  const left = MAX_BY_ACCOUNTS - [...open.values()].filter(isByAccount).length;
+  const added = holding.filter((alert) => !open.has(keyOf(alert)));
+  const begun = [
+    ...added.filter((alert) => !isByAccount(alert)),
+    ...added.filter(isByAccount).slice(0, Math.max(0, left)),
+  ]
     .slice(0, Math.max(0, MAX_OPEN - open.size))
     .map((alert) => {
       const { silenced_until = null, silenced_by = null } = last.get(keyOf(alert)) ?? {};

@@ -27,10 +27,11 @@ const isoTime = (at: number) => new Date(at).toISOString();
 export function describedAlert(row: AlertRow, origin: string) {
   const { title, todo, page } = ruleOf(row.rule);
   const { id, rule, level, subject, name, text, since, ended_at } = row;
+  const query = rule === "model_failing" ? `?model=${encodeURIComponent(subject)}` : "";
   return {
     ...{ id, rule, title, subject, name, text, todo },
     severity: level === "bad" ? ("critical" as const) : ("warning" as const),
-    url: origin + page,
+    url: origin + page + query,
     since: isoTime(since),
     ended_at: ended_at === null ? null : isoTime(ended_at),
   };
@@ -93,7 +94,8 @@ export function pagerDutyEvent({ row, kind }: Told, routingKey: string, origin: 
 function detailOf({ name, text, rule }: AlertRow, kind: MessageKind): string {
   const about = name ? ` (${name})` : "";
   if (kind === "end") return `${about}.`;
-  return `${about}. ${oneLine(text, MAX_TEXT)} ${ruleOf(rule).todo}`;
+  const seen = kind === "reminder" ? "When it began: " : "";
+  return `${about}. ${seen}${oneLine(text, MAX_TEXT)} ${ruleOf(rule).todo}`;
 }
 
 function linesOf(all: Told[], line: (one: Told) => string): string[] {

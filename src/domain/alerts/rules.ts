@@ -6,6 +6,8 @@ export interface Rule {
   todo: string;
   /** The page or the guide that it needs. */
   page: string;
+  /** People who are no operators can cause such alerts, with models, webhooks, budgets or tokens of their own. */
+  byAccounts?: true;
 }
 
 export const RULES = {
@@ -58,11 +60,13 @@ export const RULES = {
     title: "Many runs of a model fail",
     todo: "Ask its owner to read the errors of its latest predictions and to publish a version that works.",
     page: "/fleet/metrics",
+    byAccounts: true,
   },
   endpoint_disabled: {
     title: "Webhook endpoint disabled",
     todo: "Tell its owner to fix the receiver and enable the endpoint again.",
     page: "/docs/webhooks",
+    byAccounts: true,
   },
   backup_overdue: {
     title: "Backup overdue",
@@ -78,16 +82,19 @@ export const RULES = {
     title: "History of an account almost full",
     todo: "Tell its owner, or keep predictions for less time (HISTORY_DAYS): beyond HISTORY_GB, the oldest are deleted.",
     page: "/docs/limits",
+    byAccounts: true,
   },
   budget_exhausted: {
     title: "Budget of an account used up",
     todo: "Raise the budget, or leave it: runs that it counts are refused until it resets.",
     page: "/users",
+    byAccounts: true,
   },
   token_expiring: {
     title: "Token about to expire",
     todo: "Create a new token, replace the old one where it is used, and revoke it.",
     page: "/tokens",
+    byAccounts: true,
   },
 } as const satisfies Record<string, Rule>;
 

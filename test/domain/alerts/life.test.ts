@@ -48,6 +48,17 @@ test("at most 200 alerts hold at once", () => {
   expect(changesOf([row()], many, NONE, NOW).begun).toHaveLength(199);
 });
 
+test("alerts that people cause with models of their own leave places for those of runners", () => {
+  const failing = Array.from({ length: 300 }, (_, n): Alert => {
+    return { ...alert, rule: "model_failing", subject: `mallory/m${n}` };
+  });
+  const { begun } = changesOf([], failing, NONE, NOW);
+  const held = begun.map((one, n) => row({ ...one, id: `a${n}` }));
+  expect(held).toHaveLength(100);
+  const later = changesOf(held, [...failing, alert], NONE, NOW);
+  expect(later.begun).toMatchObject([{ rule: "runner_lost" }]);
+});
+
 test("a silence goes on when the alert ends and begins again", () => {
   const silence = { silenced_until: NOW + DAY, silenced_by: "ada" };
   const before = row({ ended_at: NOW - 1, ...silence });

@@ -40,6 +40,12 @@ test("a message of the format webhook has all alerts that began or ended", () =>
   expect(message.alerts[0]?.url).toBe(`${ORIGIN}/docs/runners`);
 });
 
+test("an alert about a model links its charts", () => {
+  const failing = row({ rule: "model_failing", subject: "ada/story", name: "ada/story" });
+  const { alerts } = webhookMessage([{ row: failing, kind: "begin" }], ORIGIN, NOW);
+  expect(alerts[0]?.url).toBe(`${ORIGIN}/fleet/metrics?model=ada%2Fstory`);
+});
+
 test("a message for Slack is one text in which names make no mention or link", () => {
   const slack = z.strictObject({ text: z.string().max(40_000) });
   const named = { ...began, row: row({ name: "<!channel> & co" }) };

@@ -5,7 +5,7 @@ import { among, readMetrics } from "../support/metrics.ts";
 import { keepUp, rowOf } from "../support/objects.ts";
 import { statusOf } from "../support/short-runs.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { newClient, newOperatorUser, newUser, newWorld } from "../support/world.ts";
+import { newClient, newOperatorUser, newUser, newWorld, operator } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
@@ -106,4 +106,13 @@ test("metrics are for operators, with a token that has the scope", async () => {
     "openmetrics",
   );
   await expect(newClient(username, { scopes: ["metrics"] })).rejects.toThrow("operator");
+});
+
+test("a token with the scope metrics ends with its user's rights as operator, within 10 seconds", async () => {
+  const { username } = await newOperatorUser();
+  const collector = await newClient(username, { scopes: ["metrics"] });
+  expect((await collector.fetch("/metrics")).status).toBe(200);
+  await operator.ok("DELETE", `/v1/operator/users/${username}/operator`);
+  advance(11);
+  expect((await collector.fetch("/metrics")).status).toBe(403);
 });
