@@ -2,7 +2,7 @@
 import { retryAfterMs } from "../domain/webhooks/delivery.ts";
 import type { WebhookSettings } from "../env.ts";
 import { backoffMs } from "../lib/retry.ts";
-import { sleep } from "../lib/timeout.ts";
+import { sleep, TimeLimit } from "../lib/timeout.ts";
 import type { Remote, RemoteApi } from "../protocol/model.ts";
 import { external } from "../run/failure.ts";
 import type { ServerAnswer } from "../run/openai/answer.ts";
@@ -63,9 +63,13 @@ export class RemoteHost {
     const appended = api === "openai" ? path.replace(/^\/v1/, "") : path;
     const url = new URL(base.replace(/\/+$/, "") + appended);
     signal.throwIfAborted();
-    const refusal = await checkResolvedUrl(url, this.#settings, signal).catch((error: unknown) => {
-      throw error instanceof ResolutionFailed ? external(error.message) : error;
-    });
+    const limit = new TimeLimit(this.#settings.timeoutMs);
+    const both = AbortSignal.any([signal, limit.signal]);
+    const refusal = await checkResolvedUrl(url, this.#settings, both)
+      .catch((error: unknown) => {
+        throw error instanceof ResolutionFailed ? external(error.message) : error;
+      })
+      .finally(() => limit.callOff());
     if (refusal) throw external(`the URL of the remote host cannot be used: ${refusal}`);
     const response = await fetch(url, {
       ...init,

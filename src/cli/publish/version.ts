@@ -107,9 +107,12 @@ export function configurationOf({
     ...(manifest.interface && { interface: manifest.interface }),
   };
   const isSaid = Object.keys(own).length > 0;
-  if (!isSaid && spoken === undefined && hardware === undefined) return undefined;
+  // An image cannot have the configuration of a remote version.
+  const before = latest?.configuration.remote ? {} : latest?.configuration;
+  const isKept = !isSaid && before === latest?.configuration;
+  if (isKept && spoken === undefined && hardware === undefined) return undefined;
   return {
-    ...(isSaid ? own : latest?.configuration),
+    ...(isSaid ? own : before),
     ...(spoken !== undefined && { interface: spoken }),
     ...(hardware !== undefined && { hardware_identifier: hardware }),
   };

@@ -8,7 +8,6 @@ import { egressText, isolationText } from "../ui/configuration.ts";
 import { Markdown } from "../ui/markdown.ts";
 import { isOwner, mayWrite, modelAddress } from "../ui/model-header.tsx";
 import { Empty, Fact, Time } from "../ui/parts.tsx";
-import { RemoteNotice } from "./remote-notice.tsx";
 
 interface Props {
   model: DetailedModelRow;
@@ -26,7 +25,6 @@ interface OverviewProps extends Props {
 export const OverviewPage = ({ model, viewer, cover, image, pictureUrl }: OverviewProps) => (
   <div class="split with-aside">
     <div>
-      <RemoteNotice version={defaultVersion(model)} />
       {model.overview ? (
         <Markdown text={model.overview} pictureUrl={pictureUrl} />
       ) : image ? (

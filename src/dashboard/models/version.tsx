@@ -30,7 +30,6 @@ import { Copy, Fact, Time } from "../ui/parts.tsx";
 import { displaySchema } from "./display-schema.ts";
 import { ImageDetails, ImageNotice, ImageParts, type VersionImage } from "./image.tsx";
 import { Prices } from "./prices.tsx";
-import { RemoteNotice } from "./remote-notice.tsx";
 import { Changes, isComparable, VersionBadges } from "./versions.tsx";
 
 /** All of them (services/models/version-prices.ts): the owner's and the operators'. */
@@ -105,7 +104,6 @@ function VersionContent(props: Props) {
       </div>
       {release_notes && <p dir="auto">{release_notes}</p>}
       <ImageNotice image={image} isOwner={isOwner(model, viewer)} />
-      <RemoteNotice version={version} />
       {version.awaits && (
         <p class="warning-note">
           <strong>Not started yet.</strong> The input and output are detected on the first run.{" "}

@@ -16,6 +16,7 @@ import { organizationAddress } from "../addresses.ts";
 import { isPersonal, type PageContext, type Viewer } from "../context.ts";
 import { duration } from "./duration.ts";
 import { Empty, Price, Tabs } from "./parts.tsx";
+import { RemoteNotice } from "./remote-notice.tsx";
 
 /** A page of a model, as the end of its path. */
 type ModelPage =
@@ -161,6 +162,7 @@ export async function renderModel(
             {model.description}
           </p>
         )}
+        <RemoteNotice version={run} />
         <div data-expected>
           {estimate?.wait && <Waiting reasons={estimate.wait} isOperator={isOperator} />}
         </div>

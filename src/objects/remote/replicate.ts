@@ -18,6 +18,7 @@ const GROWTH = 1.3;
 /** Look-ups that may fail one after the other. The prediction goes on meanwhile. */
 const MAX_FAILED = 5;
 
+const LOOK_MS = 30_000;
 const CANCEL_MS = 5_000;
 
 const prediction = z.object({
@@ -53,7 +54,8 @@ export async function runAtReplicate(run: Run): Promise<"items" | "value" | "non
       if (!(await sleep(pauseMs, signal))) signal.throwIfAborted();
       pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * GROWTH);
       try {
-        current = await read(run, await host.send("GET", `/predictions/${current.id}`, signal));
+        const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
+        current = await read(run, await host.send("GET", `/predictions/${current.id}`, look));
         failed = 0;
       } catch (error) {
         failed += 1;

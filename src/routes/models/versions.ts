@@ -41,7 +41,7 @@ const create = createRoute({
   tags,
   summary: "Publish a version",
   description:
-    "Publishes a version with the next number. Versions never change. Set `image` or `container_image_digest`. If the image is in this deployment's registry, `schemas`, `compatibilities`, `configuration.interface` and `configuration.max_concurrency` are detected from it unless you send them; the first start fills in what the image does not declare (`status`). For any other image, `schemas` is required. Without `configuration`, the version inherits it from the latest version. If you send one, it replaces the whole configuration: `isolation` and `egress` return to their defaults unless you set them.",
+    "Publishes a version with the next number. Versions never change. Set `image` or `container_image_digest`, unless another host runs the version (`configuration.remote`). If the image is in this deployment's registry, `schemas`, `compatibilities`, `configuration.interface` and `configuration.max_concurrency` are detected from it unless you send them; the first start fills in what the image does not declare (`status`). For any other image, `schemas` is required. Without `configuration`, the version inherits it from the latest version. If you send one, it replaces the whole configuration: `isolation` and `egress` return to their defaults unless you set them.",
   middleware: requireScopeToWrite("createVersion", "write"),
   request: { params: oneModel, body: jsonBody(createBody) },
   responses: { 200: jsonResponse("The version", version), ...errorResponses, ...conflictResponse },

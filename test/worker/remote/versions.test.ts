@@ -65,7 +65,11 @@ test("a version that says so keeps its inputs on the installation's machines", a
 test("the pages of a model say that its inputs are sent to another host", async () => {
   const { model } = await newRemoteWorld();
   const visitor = new Visitor();
-  for (const path of [`/models/${model}/overview`, `/models/${model}/versions/1`]) {
+  for (const path of [
+    `/models/${model}`,
+    `/models/${model}/overview`,
+    `/models/${model}/versions/1`,
+  ]) {
     const { html } = await visitor.look(path);
     expect(html).toContain("Runs at 127.0.0.1");
     expect(html).toContain("are sent there");
