@@ -232,6 +232,7 @@ CREATE TABLE `releases` (
 	`max_concurrency` integer,
 	`priority` text,
 	`probe` text,
+	`fallbacks` text DEFAULT '[]' NOT NULL,
 	`created_at` integer NOT NULL,
 	`created_by` text,
 	`ended_at` integer,

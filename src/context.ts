@@ -34,6 +34,8 @@ export interface AppEnv {
     predictionId: string | undefined;
     /** The cost of the call's prediction, which has ended. */
     cost: string | undefined;
+    /** The version that has answered the call of a deployment. */
+    answeredBy: string | undefined;
     /** Tool types in the request that were removed because the model does not support them. */
     omittedTools: string[] | undefined;
     /** Types of items or blocks of content in the request that the model does not support. */

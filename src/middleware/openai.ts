@@ -20,6 +20,8 @@ import type { ParseLog } from "../services/openai/log-reader.ts";
 export const PREDICTION_HEADER = "auspex-prediction-id";
 /** The cost of a call that is answered at its end, in the deployment's currency. */
 export const COST_HEADER = "x-auspex-cost";
+/** The version that has answered the call of a deployment: `owner/name:number`. */
+export const ANSWERED_BY_HEADER = "x-auspex-answered-by";
 export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
 export const CONTENT_LEFT_OUT_HEADER = "auspex-content-left-out";
 
@@ -42,6 +44,8 @@ export const addPredictionHeaders = createMiddleware<AppEnv>(async (c, next) => 
   c.header(PREDICTION_HEADER, id);
   const cost = c.get("cost");
   if (cost !== undefined) c.header(COST_HEADER, cost);
+  const answeredBy = c.get("answeredBy");
+  if (answeredBy !== undefined) c.header(ANSWERED_BY_HEADER, answeredBy);
   // The prediction has already run: a retry would run it again.
   if (c.res.status === 500) c.header("x-should-retry", "false");
   c.header("location", `/v1/predictions/${id}`);
@@ -97,14 +101,17 @@ export function noteBegun<Begun extends OmittingCall>(c: Context<AppEnv>, begun:
   return begun;
 }
 
-/** Waits for the end of a call, and notes its cost for the headers of the response. @throws as waitForCall */
+/** Waits for the end of a call, and notes its cost and who answered for the headers of the response. @throws as waitForCall */
 export async function waitForEnd(
   c: Context<AppEnv>,
   begun: BegunCall,
   parse?: ParseLog,
 ): Promise<EndedCall> {
   const call = await waitForCall(c.var.services, begun, parse);
-  c.set("cost", call.prediction.cost?.amount);
+  const { cost, deployment, model } = call.prediction;
+  c.set("cost", cost?.amount);
+  if (deployment !== undefined)
+    c.set("answeredBy", `${model.owner}/${model.name}:${model.version_number}`);
   return call;
 }
 

@@ -11,6 +11,7 @@ import { conventionOf, ProblemError } from "../errors/errors.ts";
 import { describeRequest } from "../lib/current-request.ts";
 import { isNotStored } from "./conditional.ts";
 import {
+  ANSWERED_BY_HEADER,
   CONTENT_LEFT_OUT_HEADER,
   COST_HEADER,
   PREDICTION_HEADER,
@@ -27,6 +28,7 @@ const ALWAYS = {
     "preference-applied",
     PREDICTION_HEADER,
     COST_HEADER,
+    ANSWERED_BY_HEADER,
     TOOLS_LEFT_OUT_HEADER,
     CONTENT_LEFT_OUT_HEADER,
     "x-should-retry",

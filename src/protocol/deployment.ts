@@ -42,6 +42,29 @@ const probe = orNull(
   example: null,
 });
 
+/** More would wait longer than anybody does. */
+const MAX_FALLBACKS = 3;
+
+export const fallback = z
+  .strictObject({
+    model: z
+      .string()
+      .regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}(:[1-9]\d{0,8})?$/, "Use owner/name or owner/name:3")
+      .meta({ description: "A model or a version, also a remote one", example: "demo/far" }),
+    after_seconds: z.number().min(1).max(86_400).nullable().default(null).meta({
+      description:
+        "How long the version before may take until its run begins. Null: as long as it has not failed",
+      example: 20,
+    }),
+  })
+  .meta({ id: "Fallback" });
+export type Fallback = z.infer<typeof fallback>;
+
+const fallbacks = z.array(fallback).max(MAX_FALLBACKS).meta({
+  description:
+    "What answers in turn if the version cannot: no runner in time, a failed start, a lost runner, or an error of a remote host. A run that has put out something is never moved",
+});
+
 export const releaseConfiguration = z
   .object({
     hardware: z.string().meta({ example: "gpu-24gb" }),
@@ -51,6 +74,7 @@ export const releaseConfiguration = z
     max_concurrency: maxConcurrency,
     priority: ownPriority,
     probe,
+    fallbacks,
   })
   .meta({ id: "ReleaseConfiguration" });
 export type ReleaseConfiguration = z.infer<typeof releaseConfiguration>;
@@ -129,7 +153,7 @@ const settings = {
     .max(63)
     .meta({ description: "Defaults to the hardware of the version", example: "gpu-24gb" }),
   ...{ min_instances: minInstances, max_instances: maxInstances, idle_seconds: idleSeconds },
-  ...{ max_concurrency: maxConcurrency, priority: ownPriority, probe },
+  ...{ max_concurrency: maxConcurrency, priority: ownPriority, probe, fallbacks },
 };
 
 export const createDeployment = z

@@ -93,6 +93,10 @@ export interface StatusChange {
   /** The number of an attempt whose runner was lost or returned the job. The prediction waits for another. */
   lost?: number;
   returned?: number;
+  /** The version that answers from now on, the one that could not, and why: `owner/name:version`. */
+  fallback?: string;
+  from?: string;
+  reason?: string;
   prediction?: object;
 }
 

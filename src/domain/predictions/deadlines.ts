@@ -43,6 +43,7 @@ export type Deadline =
   | { kind: "run"; at: number }
   | { kind: "extension"; at: number }
   | { kind: "budget"; at: number }
+  | { kind: "fallback"; at: number }
   | { kind: "cancel"; at: number }
   | { kind: "webhooks"; at: number }
   | { kind: "retention"; at: number }
@@ -80,7 +81,7 @@ export function deadlines(
 }
 
 function ownDeadlines(
-  { spec, state, terminal }: PredictionLife,
+  { spec, state, terminal, fallback }: PredictionLife,
   channel: OpenChannel | null,
   patience: Patience,
 ): Deadline[] {
@@ -95,6 +96,9 @@ function ownDeadlines(
       all.push({ kind: "caller", at: state.caller_lost_at + CALLER_MS });
   }
   const { attempt } = state;
+  const within = fallback?.after_seconds ?? null;
+  if (within !== null && state.cancel_requested_at === null && (attempt?.ready_at ?? null) === null)
+    all.push({ kind: "fallback", at: state.asked_at + within * 1000 });
   if (!attempt) {
     all.push({ kind: "queue", at: state.waiting_since + spec.queue_timeout_seconds * 1000 });
     all.push({

@@ -16,10 +16,12 @@ import { costOf, ownTime, reportedTime } from "../money/cost.ts";
 import { type Attempt, AttemptSet, type Writable } from "./attempts.ts";
 import { boundedDetail, boundedMetrics } from "./bounded.ts";
 import {
+  type Fallback,
   initialState,
   type PredictionSpec,
   type PredictionState,
   predictionOfEvent,
+  specAfter,
 } from "./state.ts";
 import { isTerminal } from "./status.ts";
 
@@ -38,6 +40,9 @@ export const MAX_STORED_OBJECTS = 20_000;
 const CUT_OFF =
   "The service lost the call to the remote host, which may have run it. It is not sent again, because `configuration.remote.repeatable` of the version is not set.";
 
+const nameOf = ({ model: { owner, name, version_number } }: PredictionSpec) =>
+  `${owner}/${name}:${version_number}`;
+
 /** How long an Idempotency-Key finds its prediction. */
 const IDEMPOTENCY_KEY_MS = 86_400_000;
 /** The longest that a request that writes to R2 takes. */
@@ -50,7 +55,10 @@ type FreeAttempts = Pick<
 >;
 
 export class PredictionLife {
-  readonly spec: PredictionSpec;
+  readonly #created: PredictionSpec;
+  #spec: PredictionSpec;
+  /** The specs that the prediction has fallen back from since the last call of `takeLeft`. */
+  #left: PredictionSpec[] = [];
   readonly #state: Writable<PredictionState>;
   readonly #attempts: AttemptSet;
   /** The transitions of attempts that no rule of the prediction restricts. */
@@ -58,7 +66,8 @@ export class PredictionLife {
   #events: LogEvent[] = [];
 
   constructor(spec: PredictionSpec, state: PredictionState) {
-    this.spec = spec;
+    this.#created = spec;
+    this.#spec = specAfter(spec, state.fallbacks_used);
     this.#state = state;
     this.#attempts = new AttemptSet(state);
     this.attempts = this.#attempts;
@@ -74,6 +83,26 @@ export class PredictionLife {
   static begin(spec: PredictionSpec, secret: string): [PredictionLife, Attempt] {
     const life = PredictionLife.create(spec);
     return [life, life.#attempts.open(secret, spec.created_at)];
+  }
+
+  /** The spec with the version that answers, which after a fallback is another one than at the create. */
+  get spec(): PredictionSpec {
+    return this.#spec;
+  }
+
+  /** The next version that answers if the present one cannot. */
+  get fallback(): Fallback | undefined {
+    return this.#created.fallbacks?.[this.#state.fallbacks_used];
+  }
+
+  /** The specs of all versions that were asked. */
+  get asked(): PredictionSpec[] {
+    const count = this.#state.fallbacks_used + 1;
+    return Array.from({ length: count }, (_, n) => specAfter(this.#created, n));
+  }
+
+  takeLeft(): PredictionSpec[] {
+    return this.#left.splice(0);
   }
 
   get state(): PredictionState {
@@ -176,9 +205,11 @@ export class PredictionLife {
     this.#state.metrics = boundedMetrics({ ...this.#state.metrics, ...metrics });
   }
 
-  /** Notes that output has come. */
-  noteOutput(now: number): void {
+  /** Notes that output has come. @returns whether that must be saved: it rules out a fallback */
+  noteOutput(now: number): boolean {
+    const isFirst = this.#state.first_output_at === null;
     this.#state.first_output_at ??= now;
+    return isFirst && this.fallback !== undefined;
   }
 
   /**
@@ -231,7 +262,7 @@ export class PredictionLife {
     this.#state.release_count += 1;
     if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
     if (produced) {
-      return this.fail(
+      return this.stop(
         "internal",
         "The runner returned the prediction after output had started.",
         now,
@@ -254,7 +285,7 @@ export class PredictionLife {
     this.#attempts.markFinished();
     this.#state.failed_on = [...failed_on, attempt.runner_id ?? ""];
     if (cancel_requested_at !== null) return this.#end("canceled", now);
-    if (produced) return this.fail("internal", reason, now);
+    if (produced) return this.stop("internal", reason, now);
     if (this.#state.failed_on.length >= MAX_FAILED_STARTS) {
       const message = `${MAX_FAILED_STARTS} container starts failed because of runners' machines. Last error: ${reason}`;
       return this.fail("internal", message, now);
@@ -270,7 +301,7 @@ export class PredictionLife {
     const { remote } = this.spec;
     if (produced) {
       const who = remote ? "The call to the remote host" : "The runner";
-      return this.fail("internal", `${who} was lost after output had started.`, now);
+      return this.stop("internal", `${who} was lost after output had started.`, now);
     }
     // The request is sent once the attempt is stored as ready.
     if (remote && !remote.repeatable && this.#state.attempt.ready_at !== null)
@@ -281,8 +312,51 @@ export class PredictionLife {
     this.#retry("lost", now);
   }
 
-  /** Fails the prediction. If a cancel was accepted it ends as `canceled`. */
+  /**
+   * Fails the prediction, or falls back to the next version if this one has put out nothing. What a container
+   * that was ready made of the input is its answer: the next version is not asked.
+   */
   fail(
+    source: PredictionError["source"],
+    message: string,
+    now: number,
+    detail: PredictionError["detail"] = null,
+  ): void {
+    const wasAsked = (this.#state.attempt?.ready_at ?? null) !== null;
+    const hasAnswered = source === "external" && wasAsked && !this.#spec.remote;
+    if (hasAnswered || !this.fallBack(message, now)) this.stop(source, message, now, detail);
+  }
+
+  /**
+   * Has the next version answer, unless there is none, output was visible or a cancel was accepted.
+   * @param reason why the present one does not
+   * @returns whether it does
+   */
+  fallBack(reason: string, now: number): boolean {
+    const { cancel_requested_at, first_output_at, status } = this.#state;
+    const isOver = this.terminal || cancel_requested_at !== null || first_output_at !== null;
+    const { fallback } = this;
+    if (isOver || !fallback) return false;
+    const from = nameOf(this.#spec);
+    this.#left.push(this.#spec);
+    this.#attempts.dismissOpen();
+    this.#wait(now);
+    // The alarm hands a remote call out at once.
+    if (fallback.spec.remote) this.#state.dispatched_at = 0;
+    Object.assign(this.#state, {
+      ...{ fallbacks_used: this.#state.fallbacks_used + 1, asked_at: now },
+      ...{ lost_count: 0, release_count: 0, failed_on: [] },
+      ...{ setup_seconds: null, execution_seconds: null, billable: null },
+      ...{ metrics: null, image_bytes: null, output: "none" },
+    } satisfies Partial<PredictionState>);
+    this.#spec = specAfter(this.#created, this.#state.fallbacks_used);
+    const data = { status, fallback: nameOf(this.#spec), from, reason };
+    this.#events.push({ event: "status", data });
+    return true;
+  }
+
+  /** Fails the prediction. If a cancel was accepted it ends as `canceled`. */
+  stop(
     source: PredictionError["source"],
     message: string,
     now: number,

@@ -80,6 +80,8 @@ export interface PredictionSpec {
   /** Opaque to the runner: runs with equal keys may share a container or files. */
   keys: Keys;
   interface: ContainerInterface;
+  /** The versions that answer in turn if this one cannot. Absent: none. */
+  fallbacks?: Fallback[];
   /** The host that answers the call, in place of a runner. */
   remote?: Remote;
   egress: Egress;
@@ -125,6 +127,33 @@ export interface PredictionSpec {
   object_number: number;
 }
 
+/** The part of a spec that a version decides. */
+export type VersionSpec = Pick<
+  PredictionSpec,
+  | ("model_id" | "model_owner_id" | "is_borrowed" | "model" | "hardware" | "price_per_hour")
+  | ("image" | "keys" | "interface" | "egress" | "variables" | "measure" | "setup_logs" | "limits")
+  | ("timeout_seconds" | "prices" | "responses" | "remote" | "describe" | "weights")
+>;
+
+/** A version that answers if those before it cannot. */
+export interface Fallback {
+  /** How long the version before has until its run begins; null: until it fails. */
+  after_seconds: number | null;
+  spec: VersionSpec;
+}
+
+/** The fields of a version that another may lack. */
+const NO_OPTIONS = {
+  ...{ prices: undefined, responses: undefined, remote: undefined },
+  ...{ describe: undefined, weights: undefined },
+};
+
+/** Returns the spec after the prediction has fallen back so many times. */
+export function specAfter(created: PredictionSpec, fallbacks: number): PredictionSpec {
+  const fallback = created.fallbacks?.[fallbacks - 1];
+  return fallback ? { ...created, ...NO_OPTIONS, ...fallback.spec } : created;
+}
+
 /** Read-only: only the transitions of PredictionLife write it. Times are unix ms. */
 export interface PredictionState extends AttemptsState {
   readonly status: TaskStatus;
@@ -138,6 +167,9 @@ export interface PredictionState extends AttemptsState {
   readonly waiting_since: number;
   readonly dispatches: number;
   readonly dispatched_at: number;
+  /** How many times the prediction has fallen back, and since when the present version is asked. */
+  readonly fallbacks_used: number;
+  readonly asked_at: number;
   readonly cancel_requested_at: number | null;
   /** When the object was restarted, if the caller has not followed the prediction again since. */
   readonly caller_lost_at: number | null;
@@ -195,6 +227,8 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   waiting_since: spec.created_at,
   dispatches: 0,
   dispatched_at: spec.created_at,
+  fallbacks_used: 0,
+  asked_at: spec.created_at,
   cancel_requested_at: null,
   caller_lost_at: null,
   first_output_at: null,

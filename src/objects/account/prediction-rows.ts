@@ -86,6 +86,8 @@ type Before = Pick<
   | "execution_time"
   | "metrics"
   | "cost"
+  | "model_id"
+  | "version_number"
 > & { data_removed: number };
 
 export class PredictionRows {
@@ -139,6 +141,18 @@ export class PredictionRows {
         storedOf(row.waits_again),
         row.id,
       );
+      // A prediction that has fallen back was run by another version.
+      if (row.model_id !== before.model_id || row.version_number !== before.version_number)
+        this.#sql.exec(
+          `UPDATE predictions SET model_id = ?, model_owner = ?, model_name = ?, version_number = ?, hardware = ?
+          WHERE id = ?`,
+          row.model_id,
+          row.model_owner,
+          row.model_name,
+          row.version_number,
+          row.hardware,
+          row.id,
+        );
       // The end that the first object reported was never stored.
       const isAnother = before.object_id !== row.object_id && isTerminal(before.status);
       if (isAnother) this.#takeBack({ ...row, ...before });
@@ -220,7 +234,7 @@ export class PredictionRows {
     return this.#sql
       .exec<Before & Record<string, SqlStorageValue>>(
         `SELECT object_id, status, revision, updated_at, setup_time, execution_time, metrics, cost,
-        data_removed FROM predictions WHERE id = ?`,
+        data_removed, model_id, version_number FROM predictions WHERE id = ?`,
         id,
       )
       .toArray()[0];

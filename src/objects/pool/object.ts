@@ -110,10 +110,13 @@ export class PoolObject extends DurableObject<Bindings> {
     this.#line.assign();
   }
 
-  /** Removes a job whose prediction has ended without a runner. */
-  withdraw(objectId: string): void {
+  /**
+   * Removes a job whose prediction has ended without a runner, or has fallen back.
+   * @param mayReturn whether another job of the prediction may come
+   */
+  withdraw(objectId: string, mayReturn = false): void {
     this.#declines.forget(objectId);
-    this.#line.withdraw(objectId);
+    this.#line.withdraw(objectId, mayReturn);
   }
 
   /** Counts an attempt whose runner has not connected in time. */

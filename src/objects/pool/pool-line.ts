@@ -118,9 +118,12 @@ export class PoolLine {
     return this.#waitTimes.medianMs(hardware);
   }
 
-  /** Removes a job whose prediction has ended without a runner. */
-  withdraw(id: string): void {
-    this.#ended.set(id, true);
+  /**
+   * Removes a job whose prediction has ended without a runner, or has fallen back.
+   * @param mayReturn whether another job of the prediction may come
+   */
+  withdraw(id: string, mayReturn: boolean): void {
+    if (!mayReturn) this.#ended.set(id, true);
     this.#announced.remove(id);
     this.#leave(id);
     this.#storedJobs.remove(id);
@@ -163,7 +166,11 @@ export class PoolLine {
 
   enqueue(waiting: Waiting): void {
     const { job, since } = waiting;
-    if (this.#jobs.has(job.object_id) || this.#ended.has(job.object_id)) return;
+    const before = this.#jobs.get(job.object_id)?.job;
+    // After a fallback within the pool, the prediction has another job.
+    if (before && before.container_key !== job.container_key) this.withdraw(job.object_id, true);
+    else if (before) return;
+    if (this.#ended.has(job.object_id)) return;
     const handed = this.#state.handoutOf(job.object_id);
     if (handed && Date.now() - handed.at > LATE_MS) this.#connected.lost(handed);
     this.#storedJobs.add(job, since, undefined);
@@ -266,6 +273,7 @@ export class PoolLine {
       // A call that is not answered may leave an attempt open for nobody: the prediction expires it.
       const offered = await predictionWithId(this.#env, id)?.openAttempt(
         offered_attempt ?? undefined,
+        job.container_key,
       );
       this.#tries.delete(id);
       if (offered && this.#connected.isUsable(runner) && this.#connected.isAllowed(runner)) {

@@ -55,8 +55,11 @@ export function handleDeadline(
       life.fail("external", `The model did not finish within ${timeout_seconds} s.`, now);
       break;
     case "budget":
-      if (life.state.extension_refused) life.fail("external", BUDGET_EXHAUSTED, now, EXHAUSTED);
-      else life.fail("internal", "The budget could not be checked in time.", now);
+      if (life.state.extension_refused) life.stop("external", BUDGET_EXHAUSTED, now, EXHAUSTED);
+      else life.stop("internal", "The budget could not be checked in time.", now);
+      break;
+    case "fallback":
+      life.fallBack(`It did not begin to run within ${life.fallback?.after_seconds} s.`, now);
       break;
     case "webhooks":
       return effects.deliver(record, now);

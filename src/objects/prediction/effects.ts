@@ -6,6 +6,7 @@ import { LRUCache } from "lru-cache";
 import { budgetFactsOf, type Crossing } from "../../domain/money/budget.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
+import type { PredictionLife } from "../../domain/predictions/life.ts";
 import {
   type PredictionSpec,
   predictionOfEvent,
@@ -177,6 +178,8 @@ export class Effects {
       if (ended) record.outbox?.planEnd(record.webhookEvent("completed", life.state.updated_at));
     }
     this.#deliveries.changed(record, record.saveOutbox());
+    const left = life.takeLeft();
+    if (left.length > 0) this.#fellBack(record, left);
     return { ended, finished, held: held || own.length > 0 };
   }
 
@@ -195,6 +198,24 @@ export class Effects {
     if (life.state.stored) this.#ctx.waitUntil(this.#endUploads(life.spec.id));
     const { attempt, dispatches } = life.state;
     if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);
+  }
+
+  /** Takes the job from the runners and pools of versions that do not answer, and requests one of the next. */
+  #fellBack(record: PredictionRecord, left: PredictionSpec[]): void {
+    const { life } = record;
+    this.channels.fence("a fallback answers the prediction");
+    for (const { remote, hardware } of left)
+      if (!remote && hardware.pool !== life.spec.hardware.pool)
+        this.#ctx.waitUntil(
+          poolOf(this.#env, hardware.pool)
+            .withdraw(this.#objectId, true)
+            .catch(() => {}),
+        );
+    if (life.terminal || life.spec.remote) return;
+    life.recordDispatch(Date.now());
+    record.keep();
+    record.save();
+    this.sendDispatch(record);
   }
 
   /** Ends the uploads that a runner has left unfinished: they are of no use after the end. */
@@ -223,16 +244,21 @@ export class Effects {
 
   /** Tells the pool that a runner was handed an attempt and has not connected. */
   reportMissed({ life }: PredictionRecord, { secret }: Attempt): void {
-    if (life.spec.remote) return;
-    const pool = poolOf(this.#env, life.spec.hardware.pool);
-    this.#ctx.waitUntil(pool.reportMissed(receiptOf(secret)).catch(() => {}));
+    for (const pool of this.#poolsOf(life))
+      this.#ctx.waitUntil(pool.reportMissed(receiptOf(secret)).catch(() => {}));
   }
 
   /** Tells the pool that a runner was handed an attempt and connected when it was no longer needed. */
   reportDismissed({ life }: PredictionRecord, { secret }: Attempt): void {
-    if (life.spec.remote) return;
-    const pool = poolOf(this.#env, life.spec.hardware.pool);
-    this.#ctx.waitUntil(pool.reportDismissed(receiptOf(secret)).catch(() => {}));
+    for (const pool of this.#poolsOf(life))
+      this.#ctx.waitUntil(pool.reportDismissed(receiptOf(secret)).catch(() => {}));
+  }
+
+  /** The pools of all versions that were asked: a pool does not know the attempts of another. */
+  #poolsOf({ asked }: PredictionLife) {
+    const local = asked.filter(({ remote }) => !remote);
+    const names = new Set(local.map(({ hardware }) => hardware.pool));
+    return [...names].map((name) => poolOf(this.#env, name));
   }
 
   /**

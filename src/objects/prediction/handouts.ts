@@ -122,17 +122,20 @@ export class Handouts {
    * Opens an attempt for a runner that has room.
    * @param load the prediction as it is after its parts have been opened
    * @param unplaced the number of an attempt that was offered and never handed out
+   * @param containerKey of the job that has its place: after a fallback it is another one's
    * @returns undefined when no attempt is needed any more, which is no error
    */
   async open(
     load: () => PredictionRecord | undefined,
     offered: number | undefined,
+    containerKey: string,
   ): Promise<OfferedJob | undefined> {
     const spec = load()?.life.spec;
     const parts = spec && (await this.#openParts(spec));
     const record = load();
     if (!record) return undefined;
     const { life } = record;
+    if (life.spec !== spec || spec.keys.container !== containerKey) return undefined;
     const now = Date.now();
     if (offered !== undefined) life.closeAttempt(offered, now);
     if (!parts && life.waiting) this.#failWithoutVariables(record);

@@ -267,10 +267,11 @@ export class PredictionObject extends DurableObject<Bindings> {
   /**
    * Opens an attempt for a runner that has room.
    * @param unplaced the number of an attempt that was offered and never handed out
+   * @param containerKey of the job that has its place
    * @returns undefined when no attempt is needed any more, which is no error
    */
-  openAttempt(offered: number | undefined): Promise<OfferedJob | undefined> {
-    return this.#handouts.open(() => this.#load(), offered);
+  openAttempt(offered: number | undefined, containerKey: string): Promise<OfferedJob | undefined> {
+    return this.#handouts.open(() => this.#load(), offered, containerKey);
   }
 
   /**

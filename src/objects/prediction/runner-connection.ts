@@ -317,7 +317,7 @@ export class RunnerConnection {
       return this.#effects.commit(record, { started });
     }
     log.add(reported, totals);
-    if (record.outputs > 0) life.noteOutput(now);
+    if (record.outputs > 0 && life.noteOutput(now)) changed = true;
     if (frame.finish) life.finish(frame.finish, now);
     if (frame.finish?.description) this.#effects.described(record, frame.finish.description);
     const finished = frame.finish !== undefined;

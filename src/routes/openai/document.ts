@@ -37,6 +37,12 @@ export const predictionHeaders = {
     schema: { type: "string" as const },
     example: "0.0016",
   },
+  "x-auspex-answered-by": {
+    description:
+      "The version that answered, if `model` is a deployment: its own, or a fallback. Absent from streams and background responses, whose prediction names it",
+    schema: { type: "string" as const },
+    example: "demo/far:1",
+  },
 };
 
 export const responseHeaders = {

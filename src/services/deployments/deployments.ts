@@ -311,6 +311,7 @@ const presentRelease = ({ owner }: DeploymentRow, row: ReleaseItemRow): Release 
       max_concurrency: row.max_concurrency,
       priority: row.priority,
       probe: row.probe,
+      fallbacks: row.fallbacks,
     },
     ended_at: row.ended_at === null ? null : timestamp(row.ended_at),
     failure: row.failure,

@@ -1,6 +1,7 @@
 /** The settings of a release, from a request and the release before. */
-import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
-import { conflict } from "../../errors/errors.ts";
+import { invalid, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
+import { interfaceOf } from "../../domain/models/remote.ts";
+import { conflict, ProblemError } from "../../errors/errors.ts";
 import { MAX_INSTANCES, type UpdateDeployment } from "../../protocol/deployment.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import {
@@ -11,7 +12,7 @@ import {
 import { findGrant } from "../../storage/deployments/grants.ts";
 import type { Caller } from "../access/access.ts";
 import { withinQuota } from "../access/storage-quota.ts";
-import { resolveVersion } from "../predictions/version-resolution.ts";
+import { isFallbackFor, type ResolvedVersion, resolveVersion } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 
@@ -66,7 +67,37 @@ export async function releaseSettings(
       ["body", "min_instances"],
       `Version ${version.number} of '${path}' has the isolation 'prediction': each of its containers runs one prediction, so none can be kept. Set min_instances to 0`,
     );
+  await requireFallbacks(services, caller, version, settings.fallbacks);
   return { ...settings, model_id: model.id, version_number: version.number, hardware_identifier };
+}
+
+/** @throws ValidationFailure for a fallback that the account may not run, or that cannot answer for the version */
+async function requireFallbacks(
+  services: Services,
+  caller: Caller,
+  version: ResolvedVersion["version"],
+  fallbacks: ReleaseSettings["fallbacks"],
+): Promise<void> {
+  for (const [n, { model }] of fallbacks.entries()) {
+    const at: Loc = ["body", "fallbacks", `${n}`, "model"];
+    const target = await resolveVersion(services, caller, model).catch((error) => {
+      if (error instanceof ProblemError) throw invalid(at, error.message);
+      throw error;
+    });
+    if (target.deployment)
+      throw invalid(at, `'${model}' is a deployment. Name a model, with or without its version`);
+    const { configuration } = target.version;
+    if (version.configuration.local_only && configuration.remote)
+      throw invalid(
+        at,
+        `'${model}' is a remote version, and inputs of version ${version.number} stay on this installation's machines (local_only)`,
+      );
+    if (!isFallbackFor(version, target.version))
+      throw invalid(
+        at,
+        `'${model}' has the interface '${interfaceOf(configuration)}', and the deployment's version has '${interfaceOf(version.configuration)}'. A fallback gets the same input, so it needs the same interface`,
+      );
+  }
 }
 
 const DEFAULTS: Omit<ReleaseSettings, "model_id" | "version_number" | "hardware_identifier"> = {
@@ -76,6 +107,7 @@ const DEFAULTS: Omit<ReleaseSettings, "model_id" | "version_number" | "hardware_
   max_concurrency: null,
   priority: null,
   probe: null,
+  fallbacks: [],
 };
 
 export const settingsIn = ({
@@ -88,9 +120,10 @@ export const settingsIn = ({
   max_concurrency,
   priority,
   probe,
+  fallbacks,
 }: ReleaseSettings): ReleaseSettings => ({
   ...{ model_id, version_number, hardware_identifier, min_instances, max_instances },
-  ...{ idle_seconds, max_concurrency, priority, probe },
+  ...{ idle_seconds, max_concurrency, priority, probe, fallbacks },
 });
 
 /** Whether two releases run the same in the same way. */

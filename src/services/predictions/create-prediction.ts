@@ -34,7 +34,7 @@ import { asSent, comparable, withCopies } from "./inline-files.ts";
 import { inputFiles } from "./input-files.ts";
 import { predictionSpec } from "./prediction-spec.ts";
 import { largeInput, storedInputOf } from "./stored-input.ts";
-import { type ResolvedVersion, resolveVersion } from "./version-resolution.ts";
+import { type ResolvedVersion, resolveFallbacks, resolveVersion } from "./version-resolution.ts";
 
 /** A request whose version has been found. */
 export interface ResolvedRequest {
@@ -95,7 +95,7 @@ export async function createResolved(
   const { input: asked, ...rest } = request;
   const askedText = jsonText(asked, ["body"], source);
   const id = sent?.prediction_id ?? options.id ?? newPredictionUuid();
-  const [found, webhook, facts, accountObject] = await Promise.all([
+  const [found, webhook, facts, accountObject, fallbacks] = await Promise.all([
     inputFiles(services, caller, {
       ...{ schema: filesSchema, input: asked, text: askedText },
       ...{ origin, sent },
@@ -103,6 +103,7 @@ export async function createResolved(
     storedWebhook(services, id, request.webhook, options.api),
     getAccountFacts(services.db, caller.user_id),
     openAccount(services, caller.user_id),
+    warmUp ? [] : resolveFallbacks(services, caller, target),
   ]);
   // The hash covers what is named: when the request is repeated, the reference may name another model.
   const hashed = [target.deployment?.id ?? target.model.id, reference, rest, call];
@@ -132,7 +133,7 @@ export async function createResolved(
     ...facts,
   };
   const waits = waitSeconds > 0 && follow === undefined;
-  const spec = await predictionSpec(services, caller, target, request, fields, {
+  const spec = await predictionSpec(services, caller, { ...target, fallbacks }, request, fields, {
     origin,
     waits,
     cancelAfterSeconds,

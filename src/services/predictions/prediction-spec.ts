@@ -4,7 +4,13 @@ import { interfaceOf, REMOTE_HARDWARE } from "../../domain/models/remote.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import { pricesInForce } from "../../domain/money/prices-in-force.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
-import { holdsRow, type PredictionSpec, type SpecWeight } from "../../domain/predictions/state.ts";
+import type { Reservation } from "../../domain/money/reservation.ts";
+import {
+  holdsRow,
+  type PredictionSpec,
+  type SpecWeight,
+  type VersionSpec,
+} from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { beginTrace, type Trace } from "../../domain/traces/trace.ts";
 import type { TraceSettings } from "../../env-traces.ts";
@@ -18,7 +24,7 @@ import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Caller } from "../access/access.ts";
 import type { Services } from "../services.ts";
 import { makerOf, reservationFor, timeLimits } from "./reservation.ts";
-import { isBorrowed, type ResolvedVersion } from "./version-resolution.ts";
+import { isBorrowed, type ResolvedFallback, type ResolvedVersion } from "./version-resolution.ts";
 
 const IDLE_SECONDS = 300;
 const MAX_CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };
@@ -45,13 +51,14 @@ type RequestedFields = Pick<
 };
 
 /**
+ * @param fallbacks the versions that answer in turn if the target cannot
  * @param waits whether the caller waits for the end, and for nothing before
  * @param cancelAfterSeconds null: never
  */
 export async function predictionSpec(
   services: Services,
   caller: Caller,
-  target: ResolvedVersion,
+  { fallbacks = [], ...target }: ResolvedVersion & { fallbacks?: ResolvedFallback[] },
   request: CreatePredictionOfVersion,
   { budgeted, ...fields }: RequestedFields,
   {
@@ -61,9 +68,68 @@ export async function predictionSpec(
   }: { origin: string; waits: boolean; cancelAfterSeconds: number | null },
 ): Promise<PredictionSpec> {
   const { settings } = services;
+  const { deployment } = target;
+  const now = Date.now();
+  const { id } = fields;
+  const run = { id, call: fields.call, now };
+  const [spec, ...others] = await Promise.all([
+    versionSpec(services, caller, target, run),
+    ...fallbacks.map((one) => versionSpec(services, caller, one.target, run)),
+  ]);
+  const trace = settings.traces && traceOf(settings.traces);
+  const maker = makerOf(caller, request, budgeted);
+  const charges_setup = settings.chargesSetup;
+  const { setup_timeout_seconds } = timeLimits(services, target.version);
+  const reservation = dearest(
+    [spec, ...others].map((one) =>
+      reservationFor(caller, maker, budgeted, { ...one, charges_setup, setup_timeout_seconds }),
+    ),
+  );
+  return {
+    url: `${origin}/v1/predictions/${id}`,
+    user_id: caller.user_id,
+    ...maker,
+    created_by: caller.maker_name ?? null,
+    ...(deployment && {
+      deployment: {
+        id: deployment.id,
+        name: `${deployment.owner}/${deployment.name}`,
+        release: deployment.release,
+      },
+    }),
+    ...spec,
+    ...(fallbacks.length > 0 && {
+      fallbacks: fallbacks.flatMap(({ after_seconds }, n) => {
+        const other = others[n];
+        return other ? [{ after_seconds, spec: other }] : [];
+      }),
+    }),
+    charges_setup,
+    currency: settings.currency,
+    ...fields,
+    ...(trace && { trace }),
+    reservation,
+    row_held: holdsRow(waits, { ...fields, reservation }),
+    object_number: 1,
+    stream: request.stream,
+    created_at: now,
+    setup_timeout_seconds,
+    queue_timeout_seconds: settings.queueTimeoutSeconds,
+    retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
+    cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
+  };
+}
+
+/** Returns the part of a spec that a version decides. */
+async function versionSpec(
+  services: Services,
+  caller: Caller,
+  target: ResolvedVersion,
+  { id, call, now }: Pick<PredictionSpec, "id" | "call"> & { now: number },
+): Promise<VersionSpec> {
+  const { settings } = services;
   const { model, version, deployment } = target;
   const { configuration } = version;
-  const now = Date.now();
   const containerInterface = interfaceOf(configuration);
   const isolation = configuration.isolation ?? DEFAULT_ISOLATION;
   // A container of one prediction is never shared: it has one run and is then stopped.
@@ -79,39 +145,20 @@ export async function predictionSpec(
     remote ? [remote.key_variable ?? ""] : configuration.variable_names,
     model.variables,
   );
-  const { id, call } = fields;
-  const trace = settings.traces && traceOf(settings.traces);
-  const maker = makerOf(caller, request, budgeted);
-  const limits = timeLimits(services, version);
-  const charges_setup = settings.chargesSetup;
-  const priced = { price_per_hour, prices, charges_setup, ...limits };
-  const reservation = reservationFor(caller, maker, budgeted, priced);
+  const { timeout_seconds } = timeLimits(services, version);
   const max_concurrency = isExclusive
     ? 1
     : (deployment?.max_concurrency ??
       configuration.max_concurrency ??
       MAX_CONCURRENCY[containerInterface]);
   return {
-    url: `${origin}/v1/predictions/${id}`,
-    user_id: caller.user_id,
-    ...maker,
-    created_by: caller.maker_name ?? null,
     model_id: model.id,
     model_owner_id: model.owner_id,
     is_borrowed: isBorrowed(caller, model),
     model: { owner: model.owner, name: model.name, version_number: version.number },
-    ...(deployment && {
-      deployment: {
-        id: deployment.id,
-        name: `${deployment.owner}/${deployment.name}`,
-        release: deployment.release,
-      },
-    }),
     hardware,
     price_per_hour,
     ...(prices && { prices }),
-    charges_setup,
-    currency: settings.currency,
     image: {
       repository: configuration.image ?? version.repository,
       digest: version.container_image_digest,
@@ -146,19 +193,24 @@ export async function predictionSpec(
         listen_seconds: configuration.listen_timeout_seconds,
       }),
     },
-    ...fields,
     ...(weights && { weights }),
-    ...(trace && { trace }),
-    reservation,
-    row_held: holdsRow(waits, { ...fields, reservation }),
-    object_number: 1,
-    stream: request.stream,
-    created_at: now,
-    ...limits,
-    queue_timeout_seconds: settings.queueTimeoutSeconds,
-    retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
-    cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
+    timeout_seconds,
   };
+}
+
+/** Returns what is reserved for versions of which any may run. */
+function dearest(reservations: (Reservation | null)[]): Reservation | null {
+  return reservations.reduce((one, other) =>
+    one && other
+      ? {
+          ...one,
+          most: Math.max(one.most, other.most),
+          least: Math.max(one.least, other.least),
+          enough: Math.max(one.enough, other.enough),
+          margin: Math.max(one.margin, other.margin),
+        }
+      : one,
+  );
 }
 
 /** Remote versions have no machine, and no price but their own. */

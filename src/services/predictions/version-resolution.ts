@@ -1,5 +1,6 @@
 /** Resolves `owner/name:number`, or a deployment, to a version: the only look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
+import { interfaceOf } from "../../domain/models/remote.ts";
 import { conflict, notFound, notVisible, ProblemError } from "../../errors/errors.ts";
 import { factsOf, loadingFacts } from "../../storage/accounts/account-facts.ts";
 import { selectBudgeted } from "../../storage/accounts/budgeted.ts";
@@ -22,6 +23,12 @@ export interface ResolvedVersion {
   version: TargetVersionRow;
   /** The deployment that was named, whose settings replace the version's. */
   deployment?: Deployed;
+}
+
+/** A version that answers if those before it cannot. */
+export interface ResolvedFallback {
+  after_seconds: number | null;
+  target: ResolvedVersion;
 }
 
 /** An entry has schemas or variables: usually some kilobytes, at most 100,000 characters. */
@@ -183,6 +190,32 @@ export async function resolveVersion(
   const detail = `The model '${path}' has no version. Publish one with POST /v1/models/${path}/versions.`;
   throw new ProblemError("not_found", detail);
 }
+
+/**
+ * Finds the fallbacks of the deployment that was named. One that the account may not run any more, or whose
+ * version does not have the interface of the deployment's, is left out.
+ */
+export async function resolveFallbacks(
+  services: Services,
+  caller: Caller,
+  { version, deployment }: ResolvedVersion,
+): Promise<ResolvedFallback[]> {
+  const found = (deployment?.fallbacks ?? []).map(async ({ model, after_seconds }) => {
+    const target = await resolveVersion(services, caller, model).catch((error) => {
+      if (error instanceof ProblemError) return undefined;
+      throw error;
+    });
+    const fits = target && !target.deployment && isFallbackFor(version, target.version);
+    return fits ? [{ after_seconds, target }] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** Whether a version can answer what another was asked, and may. */
+export const isFallbackFor = (
+  { configuration: from }: Pick<VersionRow, "configuration">,
+  { configuration: to }: Pick<VersionRow, "configuration">,
+): boolean => interfaceOf(from) === interfaceOf(to) && !(from.local_only && to.remote);
 
 /** Whether the model is private and another account's, so that the right to run it can end. */
 export const isBorrowed = (

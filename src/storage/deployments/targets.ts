@@ -21,6 +21,7 @@ const selectRelease = (db: Database, owner: string, name: string, viewer: string
       idle_seconds: releases.idle_seconds,
       max_concurrency: releases.max_concurrency,
       priority: releases.priority,
+      fallbacks: releases.fallbacks,
       // Nulls if the class was deleted.
       pool: hardware.pool,
       gpus: hardware.gpus,

@@ -9,6 +9,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { Json, Priority } from "../../protocol/common.ts";
+import type { Fallback } from "../../protocol/deployment.ts";
 import { users } from "./accounts.ts";
 import { hardware } from "./runners.ts";
 
@@ -56,6 +57,8 @@ export const releases = sqliteTable(
     priority: text().$type<Priority>(),
     /** The input of the run that must succeed before the release takes over. Null: its container must start. */
     probe: text({ mode: "json" }).$type<{ input: Record<string, Json> }>(),
+    /** What answers in turn if the version cannot: `owner/name` or `owner/name:number`. */
+    fallbacks: text({ mode: "json" }).$type<Fallback[]>().notNull().default([]),
     created_at: integer().notNull(),
     /** The user who made it. Null: a service token. */
     created_by: text(),

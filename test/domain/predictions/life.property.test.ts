@@ -29,6 +29,9 @@ interface Seen {
   attempts: number;
   /** The last attempt that was heard. */
   owner: number;
+  /** How many times it has fallen back, and whether output was visible before. */
+  fallbacks: number;
+  spoke: boolean;
   /** The outcome of each dismissed attempt, by its number. */
   settled: Map<number, string>;
 }
@@ -78,6 +81,14 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (life.terminal && seen.canceled && state.status !== "canceled")
       throw new Error("a cancel was accepted, and it ended otherwise");
     if (life.terminal) seen.end ??= structuredClone(kept);
+    if (state.fallbacks_used > seen.fallbacks && (seen.spoke || seen.canceled))
+      throw new Error("it fell back after output or a cancel");
+    if (state.fallbacks_used < seen.fallbacks || state.fallbacks_used > FALLBACKS)
+      throw new Error("fallbacks are used once each");
+    if (life.spec.model.version_number !== 1 + state.fallbacks_used)
+      throw new Error("another version answers than the one whose turn it is");
+    seen.fallbacks = state.fallbacks_used;
+    seen.spoke = state.first_output_at !== null;
     if (state.lost_count > MAX_LOST_ATTEMPTS)
       throw new Error("more attempts lost than there may be");
     if (state.attempt_count < seen.attempts) throw new Error("the number of attempts fell");
@@ -103,6 +114,18 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if ((state.completed_at !== null) !== life.terminal)
       throw new Error("completed_at does not fit");
   }
+}
+
+const FALLBACKS = 2;
+
+/** A prediction with fallbacks, whose versions have the numbers 1, 2 and 3. */
+function withFallbacks(): PredictionLife {
+  const spec = specWith();
+  const fallbacks = range(2, 1 + FALLBACKS).map((version_number) => ({
+    after_seconds: null,
+    spec: { ...spec, model: { ...spec.model, version_number } },
+  }));
+  return PredictionLife.create({ ...spec, fallbacks });
 }
 
 const range = (from: number, to: number) =>
@@ -182,6 +205,14 @@ const steps = [
   fc
     .boolean()
     .map((produced) => new Step(`lose ${produced}`, (life, now) => life.lose(produced, now))),
+  attempt.map(
+    (n) =>
+      new Step(
+        `output ${n}`,
+        spoken(n, (life, now) => void life.noteOutput(now)),
+      ),
+  ),
+  fc.constant(new Step("fall back", (life, now) => void life.fallBack("late", now))),
   fc.constant(new Step("cancel", (life, now) => void life.requestCancel(now))),
   fc.constant(new Step("enforce", (life, now) => life.enforceCancel(now))),
   fc.constant(new Step("fail", (life, now) => life.fail("internal", "deadline", now))),
@@ -189,9 +220,9 @@ const steps = [
 
 test("a prediction has one owner, one end and no way back under calls in any order", () => {
   fc.assert(
-    fc.property(fc.commands(steps, { maxCommands: 40 }), (commands) => {
+    fc.property(fc.commands(steps, { maxCommands: 40 }), fc.boolean(), (commands, falls) => {
       fc.modelRun(() => {
-        const life = PredictionLife.create(specWith());
+        const life = falls ? withFallbacks() : PredictionLife.create(specWith());
         life.takeEvents();
         const model: Seen = {
           now: NOW,
@@ -201,6 +232,8 @@ test("a prediction has one owner, one end and no way back under calls in any ord
           end: undefined,
           attempts: 0,
           owner: 0,
+          fallbacks: 0,
+          spoke: false,
           settled: new Map(),
         };
         return { model, real: life };
@@ -224,6 +257,8 @@ test("a prediction ends with a call of its owner under calls in any order", () =
           end: undefined,
           attempts: 0,
           owner: 0,
+          fallbacks: 0,
+          spoke: false,
           settled: new Map(),
         };
         return { model, real: life };

@@ -63,6 +63,7 @@ const release: deployments.NewRelease = {
   ...{ deployment_id: "d1", number: 9, model_id: "m1", version_number: 1 },
   ...{ hardware_identifier: "cpu", min_instances: 1, max_instances: 1, idle_seconds: null },
   ...{ max_concurrency: null, priority: null, probe: null, created_at: 0, created_by: null },
+  fallbacks: [],
 };
 const token = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
 const alert: AlertRow = {

@@ -42,7 +42,8 @@ async function heldJob() {
   const id = await world.waiting();
   await lineOf(world, 1);
   const [row] = await rowsOf(world);
-  const offered = await (await objectOf(id)).openAttempt(undefined);
+  const object = await objectOf(id);
+  const offered = await object.openAttempt(undefined, row?.container_key ?? "");
   if (!row || !offered) throw new Error("The job does not wait");
   return { world, id, polling, offer: () => pool(world).offer(offered, row) };
 }

@@ -250,6 +250,21 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
     },
     check: ends("failed"),
   },
+  fallback: {
+    async make(world) {
+      const id = await world.waiting();
+      // The prediction falls back to its own version.
+      await changeSpec(await objectOf(id), (spec) => ({
+        ...spec,
+        fallbacks: [{ after_seconds: 5, spec }],
+      }));
+      await abortAllDurableObjects();
+      await world.client.status(id);
+      advance(6);
+      return { id };
+    },
+    check: runs,
+  },
   cancel: {
     async make(world) {
       const { id, channel } = await begun(world);

@@ -158,6 +158,8 @@ function endingIn(data: Json): Ending {
 
 export function endedAttemptText(data: Json): string | undefined {
   if (fieldOf(data, "lost") !== undefined) return "The runner was lost. Waiting for another.";
+  const fallback = fieldOf(data, "fallback");
+  if (fallback !== undefined) return `A fallback answers: ${fallback}.`;
   if (fieldOf(data, "returned") !== undefined)
     return "The runner returned the prediction. Waiting for another.";
   return undefined;
