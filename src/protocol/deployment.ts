@@ -49,7 +49,10 @@ export const fallback = z
   .strictObject({
     model: z
       .string()
-      .regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}(:[1-9]\d{0,8})?$/, "Use owner/name or owner/name:3")
+      .regex(
+        /^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}(:[1-9]\d{0,8})?$/,
+        "Use owner/name or owner/name:3",
+      )
       .meta({ description: "A model or a version, also a remote one", example: "demo/far" }),
     after_seconds: z.number().min(1).max(86_400).nullable().default(null).meta({
       description:

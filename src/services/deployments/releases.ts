@@ -1,6 +1,7 @@
 /** The settings of a release, from a request and the release before. */
-import { invalid, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
+
 import { interfaceOf } from "../../domain/models/remote.ts";
+import { invalid, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, ProblemError } from "../../errors/errors.ts";
 import { MAX_INSTANCES, type UpdateDeployment } from "../../protocol/deployment.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
@@ -12,7 +13,11 @@ import {
 import { findGrant } from "../../storage/deployments/grants.ts";
 import type { Caller } from "../access/access.ts";
 import { withinQuota } from "../access/storage-quota.ts";
-import { isFallbackFor, type ResolvedVersion, resolveVersion } from "../predictions/version-resolution.ts";
+import {
+  isFallbackFor,
+  type ResolvedVersion,
+  resolveVersion,
+} from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 

@@ -3,8 +3,8 @@ import { hasRole } from "../../domain/accounts/access.ts";
 import { interfaceOf, REMOTE_HARDWARE } from "../../domain/models/remote.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import { pricesInForce } from "../../domain/money/prices-in-force.ts";
-import { responsesViaOf } from "../../domain/openai/call.ts";
 import type { Reservation } from "../../domain/money/reservation.ts";
+import { responsesViaOf } from "../../domain/openai/call.ts";
 import {
   holdsRow,
   type PredictionSpec,

@@ -57,7 +57,7 @@ export const releases = sqliteTable(
     priority: text().$type<Priority>(),
     /** The input of the run that must succeed before the release takes over. Null: its container must start. */
     probe: text({ mode: "json" }).$type<{ input: Record<string, Json> }>(),
-    /** What answers in turn if the version cannot: `owner/name` or `owner/name:number`. */
+    /** Models or versions that answer in turn if the version cannot: `owner/name` or `owner/name:number`. */
     fallbacks: text({ mode: "json" }).$type<Fallback[]>().notNull().default([]),
     created_at: integer().notNull(),
     /** The user who made it. Null: a service token. */

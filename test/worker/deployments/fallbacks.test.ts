@@ -72,9 +72,9 @@ test("a start that fails is answered by the fallback at once, and its runner is 
   const channel = await runner.connect(job);
   await channel.report([{ event: "setup", data: { phase: "pulling" } }]);
   const error = { source: "external", message: "The image does not exist." } as const;
-  await expect(
-    channel.report([], { status: "failed", output: "none", error }),
-  ).rejects.toThrow("a fallback answers the prediction");
+  await expect(channel.report([], { status: "failed", output: "none", error })).rejects.toThrow(
+    "a fallback answers the prediction",
+  );
   await passes(1, id);
   await ends(world, id, "succeeded");
   expect(await fallbacksOf(world, id)).toMatchObject([{ reason: "The image does not exist." }]);
