@@ -2,8 +2,8 @@
 import type { Context, Env } from "hono";
 import { matchedRoutes } from "hono/route";
 
-/** Returns the method and path of the route as it is declared: paths of requests would be without number. */
+/** Returns the method and path of the route as they are declared: those of requests would be without number. */
 export function declaredRoute<E extends Env>(c: Context<E>): string | undefined {
   const route = matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"));
-  return route && `${c.req.method} ${route.path}`;
+  return route && `${route.method} ${route.path}`;
 }

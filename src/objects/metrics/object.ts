@@ -57,7 +57,7 @@ const MAX_OF_FAMILY = {
   predictions: 1_000,
   times: 90,
   pool: 100,
-  requests: 500,
+  requests: 800,
   deliveries: 1,
   gpus: 50,
 };

@@ -149,7 +149,7 @@ test("models beyond the first 200 count together, and so do further versions, ro
   await metrics.add(Array.from({ length: 260 }, (_, n) => row(`user${n % 10}/m${n}`)));
   await metrics.add(Array.from({ length: 1_200 }, (_, n) => row("user1/m1", String(n + 2))));
   await metrics.add(
-    Array.from({ length: 600 }, (_, n) => ({
+    Array.from({ length: 900 }, (_, n) => ({
       family: "requests",
       labels: { route: `GET /${n}` },
       counts: { "200": 1 },
