@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Receiver } from "../receiver/receiver.ts";
 import { USERNAME } from "./support/access.ts";
-import { openAiOf } from "./support/conventions.ts";
+import { asks, openAiOf } from "./support/conventions.ts";
 import { World } from "./support/world.ts";
 
 const MODEL = `${USERNAME}/far`;
@@ -13,6 +13,7 @@ let host: Receiver;
 beforeAll(async () => {
   host = await Receiver.open();
   world = await World.open({ variables: { WEBHOOK_ALLOW_INSECURE: "true" } });
+  await publishFar();
 });
 afterAll(async () => {
   await world.close();
@@ -24,8 +25,8 @@ const chunk = (delta: object, finish_reason: string | null = null) => {
   return `data: ${JSON.stringify({ ...chat, choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 };
 
-it("OpenAI's client streams a chat from a remote version", async () => {
-  const { client, access } = world;
+async function publishFar(): Promise<void> {
+  const { client } = world;
   await client.fetch("POST", "/models", { body: { name: "far" } });
   await client.fetch("PUT", `/models/${MODEL}/variables/FAR_KEY`, {
     body: { value: "sk-far" },
@@ -35,6 +36,10 @@ it("OpenAI's client streams a chat from a remote version", async () => {
   await client.fetch("POST", `/models/${MODEL}/versions`, {
     body: { release_notes: "", configuration: { interface: "remote", remote } },
   });
+}
+
+it("OpenAI's client streams a chat from a remote version", async () => {
+  const { access } = world;
   const texts = ["Hel", "lo"].map((content) => chunk({ role: "assistant", content }));
   host.script("/v1/chat/completions", [
     {
@@ -54,5 +59,41 @@ it("OpenAI's client streams a chat from a remote version", async () => {
   expect(host.of("/v1/chat/completions")).toMatchObject([
     { headers: { authorization: "Bearer sk-far" } },
   ]);
+  await wire.settle();
+});
+
+it("a deployment whose runners are all killed is answered by its fallback, which a header names", {
+  timeout: 60_000,
+}, async () => {
+  const { client, access } = world;
+  const model = `${USERNAME}/alias`;
+  const fallbacks = [{ model: MODEL, after_seconds: 2 }];
+  await client.fetch("POST", "/deployments", {
+    body: { name: "alias", model: `${USERNAME}/oracle`, fallbacks },
+  });
+  const { openai, wire } = openAiOf(access);
+  const ask = () =>
+    openai.chat.completions.create({ model, messages: asks({ say: ["near"] }) }).withResponse();
+  const runner = await world.runner("one");
+  const near = await ask();
+  expect(near.data.choices[0]?.message.content).toBe("near");
+  expect(near.response.headers.get("x-auspex-answered-by")).toMatch(`${USERNAME}/oracle:`);
+  host.script("/v1/chat/completions", [
+    {
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        ...{ id: "c", object: "chat.completion", created: 1, model: "gpt-far" },
+        choices: [
+          { index: 0, message: { role: "assistant", content: "far" }, finish_reason: "stop" },
+        ],
+        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      }),
+    },
+  ]);
+  await runner.kill();
+  const far = await ask();
+  expect(far.data.choices[0]?.message.content).toBe("far");
+  expect(far.response.headers.get("x-auspex-answered-by")).toBe(`${MODEL}:1`);
   await wire.settle();
 });

@@ -199,18 +199,17 @@ async function versionSpec(
 }
 
 /** Returns what is reserved for versions of which any may run. */
-function dearest(reservations: (Reservation | null)[]): Reservation | null {
-  return reservations.reduce((one, other) =>
-    one && other
-      ? {
-          ...one,
-          most: Math.max(one.most, other.most),
-          least: Math.max(one.least, other.least),
-          enough: Math.max(one.enough, other.enough),
-          margin: Math.max(one.margin, other.margin),
-        }
-      : one,
-  );
+function dearest([first = null, ...others]: (Reservation | null)[]): Reservation | null {
+  const all = [first, ...others].filter((one) => one !== null);
+  const highest = (of: (one: Reservation) => number) => Math.max(...all.map(of));
+  if (!first || others.length === 0) return first;
+  return {
+    ...first,
+    most: highest(({ most }) => most),
+    least: highest(({ least }) => least),
+    enough: highest(({ enough }) => enough),
+    margin: highest(({ margin }) => margin),
+  };
 }
 
 /** Remote versions have no machine, and no price but their own. */
