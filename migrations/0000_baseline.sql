@@ -215,6 +215,9 @@ CREATE TABLE `deployments` (
 	`next_release` integer,
 	`previous_release` integer,
 	`previous_until` integer,
+	`start_failures` integer DEFAULT 0 NOT NULL,
+	`start_after` integer,
+	`start_failure` text,
 	FOREIGN KEY (`owner_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -233,6 +236,7 @@ CREATE TABLE `releases` (
 	`priority` text,
 	`probe` text,
 	`fallbacks` text DEFAULT '[]' NOT NULL,
+	`room` text DEFAULT 'beside' NOT NULL,
 	`created_at` integer NOT NULL,
 	`created_by` text,
 	`ended_at` integer,
@@ -242,6 +246,7 @@ CREATE TABLE `releases` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `releases_version` ON `releases` (`model_id`,`version_number`);--> statement-breakpoint
+CREATE INDEX `releases_told` ON `releases` (`deployment_id`,`number`) WHERE min_instances > 0 OR max_instances < 100;--> statement-breakpoint
 CREATE TABLE `file_bytes` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`bytes` integer NOT NULL

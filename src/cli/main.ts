@@ -2,6 +2,7 @@
 /** The command `auspex`: what it was called with, its signals, and how it ends. */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { usageCommand, whoamiCommand } from "./commands/account.ts";
+import { deployCommand, deploymentsCommand } from "./commands/deployments.ts";
 import { initCommand } from "./commands/init.ts";
 import { loginCommand, logoutCommand } from "./commands/login.ts";
 import {
@@ -88,9 +89,19 @@ const GROUPS: [heading: string, commands: ((host: Host) => CommandUnknownOpts)[]
       openCommand,
     ],
   ],
-  ["Publish:", [initCommand, publishCommand, rollbackCommand]],
+  ["Publish:", [initCommand, publishCommand, deployCommand, rollbackCommand]],
   ["Run:", [runCommand, predictionsCommand, logsCommand, cancelCommand, uploadCommand]],
-  ["Manage:", [modelsCommand, versionsCommand, tagsCommand, variablesCommand, hardwareCommand]],
+  [
+    "Manage:",
+    [
+      modelsCommand,
+      deploymentsCommand,
+      versionsCommand,
+      tagsCommand,
+      variablesCommand,
+      hardwareCommand,
+    ],
+  ],
 ];
 
 interface ProgramOptions {

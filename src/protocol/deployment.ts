@@ -125,6 +125,17 @@ export const deploymentStatus = z
   .meta({ id: "DeploymentStatus" });
 export type DeploymentStatus = z.infer<typeof deploymentStatus>;
 
+export const displaced = z
+  .object({
+    model: z.string().nullable().meta({
+      description: "`owner/name`; null for models that you do not see",
+      example: "demo/story",
+    }),
+    containers: z.int().meta({ example: 1 }),
+  })
+  .meta({ id: "DisplacedContainers" });
+export type Displaced = z.infer<typeof displaced>;
+
 export const deployment = z
   .object({
     owner: z.string().meta({ example: "demo" }),
@@ -138,6 +149,28 @@ export const deployment = z
   })
   .meta({ id: "Deployment" });
 export type Deployment = z.infer<typeof deployment>;
+
+export const changedDeployment = deployment
+  .extend({
+    displaces: z.array(displaced).meta({
+      description: "Containers of others that stop for those of this deployment, as of now",
+    }),
+  })
+  .meta({ id: "ChangedDeployment" });
+export type ChangedDeployment = z.infer<typeof changedDeployment>;
+
+const flag = z.enum(["true", "false"]).default("false");
+
+export const changeQuery = z.strictObject({
+  dry_run: flag.meta({
+    description:
+      "`true` changes nothing: the request is checked, and the response is the deployment as it would be",
+  }),
+  allow_downtime: flag.meta({
+    description:
+      "`true` lets a release that has no room beside the one that runs stop it before it has started",
+  }),
+});
 
 const model = z
   .string()

@@ -22,11 +22,11 @@ export const exportedUsage = z.object({
   model: z.string().meta({ description: "The model's last `owner/name` on that day" }),
   version_number: z.int(),
   token_id: z
-    .union([uuid, z.literal("start_check")])
+    .union([uuid, z.literal(["start_check", "warm_up"])])
     .nullable()
     .meta({
       description:
-        "Token that created the predictions; null for the dashboard, `start_check` for start checks of `auspex publish`",
+        "Token that created the predictions; null for the dashboard, `start_check` for start checks of `auspex publish`, `warm_up` for containers that deployments keep running",
     }),
   token: z.string().nullable().meta({ description: "Name of the token" }),
   member_id: uuid.nullable().meta({

@@ -47,6 +47,15 @@ export const countMessage = z.object({
 });
 export type CountMessage = z.infer<typeof countMessage>;
 
+/** Queue `counts`: the end of a prediction that starts a container of a deployment's release. */
+export const startMessage = z.object({
+  deployment_id: uuid,
+  release: z.int().positive(),
+  /** Null: the container has started, and a probe has succeeded. */
+  failure: z.string().nullable(),
+});
+export type StartMessage = z.infer<typeof startMessage>;
+
 /** A message of the queue `counts`. */
-export const accountMessage = z.union([countMessage, usageMessage]);
+export const accountMessage = z.union([countMessage, usageMessage, startMessage]);
 export type AccountMessage = z.infer<typeof accountMessage>;

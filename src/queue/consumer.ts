@@ -7,6 +7,7 @@ import { CollectorBusy, postSpans } from "../outbound/spans.ts";
 import { accountMessage, dispatchMessage, type WaitingJob } from "../protocol/queue.ts";
 import { traceMessage } from "../protocol/traces.ts";
 import { saveUsage } from "../services/accounts/deployment-usage.ts";
+import { endStart } from "../services/deployments/claims.ts";
 import { countPredictions } from "../services/models/models.ts";
 import type { Services } from "../services/services.ts";
 
@@ -42,6 +43,7 @@ export async function count(services: Services, batch: MessageBatch): Promise<vo
       services,
       bodies.filter((body) => "day" in body),
     );
+    for (const body of bodies) if ("deployment_id" in body) await endStart(services, body);
     for (const { message } of messages) message.ack();
   } catch (error) {
     logger.warn("Prediction counts not written", { count: messages.length, error });

@@ -17,6 +17,7 @@ import { sweepSuspended } from "./accounts/suspension.ts";
 import { sweepAlerts } from "./alerts/sweep-alerts.ts";
 import { sweepAudit } from "./audit/trail.ts";
 import { sweepBackups } from "./backups/make-backup.ts";
+import { sweepDeployments } from "./deployments/claims.ts";
 import { sweepUploads } from "./files/uploads.ts";
 import { sweepExamples } from "./models/examples.ts";
 import { sweepListings } from "./models/models.ts";
@@ -48,6 +49,7 @@ export const SWEEPS = {
   backups: sweepBackups,
   database_space: sweepDatabaseSpace,
   alerts: sweepAlerts,
+  deployments: (services, now) => sweepDeployments(services, now),
 } satisfies Record<string, (services: Services, now: number) => Promise<unknown>>;
 
 /**

@@ -38,6 +38,7 @@ import {
 import { confirmed, localTime } from "../ui/output.ts";
 import { formatBytes } from "../ui/progress.ts";
 import { collaboratorsCommand, shareCommand, unshareCommand } from "./collaborators.ts";
+import { rollBackDeployment } from "./deployments.ts";
 
 export const modelsCommand = (host: Host) =>
   newServiceCommand("models", "List models")
@@ -175,19 +176,27 @@ function explained(error: unknown, { model, reference, isDigest }: ImageReferenc
 
 const ROLLBACK = `
 Without a version number, rolls back to the version before the current default. No version is deleted: to
-undo, run it again with the newer number.
+undo, run it again with the newer number. A deployment goes back to the release before, or gives up the one
+that is starting.
 
   auspex rollback ada/story
-  auspex rollback ada/story:3`;
+  auspex rollback ada/story:3
+  auspex rollback ada/chat`;
 
 export const rollbackCommand = (host: Host) =>
-  newServiceCommand("rollback", "Make an earlier version the default")
-    .argument("<model>", "owner/name or owner/name:3", modelArgument)
+  newServiceCommand("rollback", "Go back to an earlier version, or a deployment's release before")
+    .argument("<model>", "owner/name or owner/name:3, or a deployment", modelArgument)
     .addHelpText("after", ROLLBACK)
     .action(async ({ model: name, version: wanted }, options) => {
       const { service, output } = await openService(host, options);
       const model = await fullName(service, name);
       const path = `/models/${model}`;
+      const back = wanted === undefined ? await rollBackDeployment(service, model) : undefined;
+      if (back) {
+        const { current_release } = back;
+        const runs = `${current_release?.model ?? "a deleted model"}:${current_release?.version}`;
+        return output.result(`${model} runs ${runs} as release ${current_release?.number}.`, back);
+      }
       const { default_version, latest_version } = await service.get(path, modelShape);
       const from = default_version ?? latest_version?.number;
       if (from === undefined)

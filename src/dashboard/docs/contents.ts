@@ -24,6 +24,7 @@ const USING: Entry[] = [
   ["publishing", "Publishing models"],
   ["models", "Models and versions"],
   ["remote-versions", "Remote versions"],
+  ["deployments", "Deployments"],
   ["costs", "Costs, budgets and limits"],
   ["teams", "Teams"],
   ["deploying", "Deploying and operating"],

@@ -82,6 +82,9 @@ interface UsageRow extends UsageCount {
 export const tokenName = ({ token_id, token }: { token_id: string; token: string }): string =>
   token_id === "" ? "Dashboard" : token;
 
+/** Runs that only start the containers of deployments have this in place of an access token. */
+export const WARM_UP = { token_id: "warm_up", token_name: "Deployments" };
+
 /** Runs that only start a version have this in place of their access token. */
 export const START_CHECK = { token_id: "start_check", token_name: "Start check" };
 

@@ -66,7 +66,13 @@ export interface PredictionSpec {
   is_borrowed: boolean;
   model: { owner: string; name: string; version_number: number };
   /** The deployment that was named, `owner/name`, and its release. Absent: a model was. */
-  deployment?: { id: string; name: string; release: number };
+  deployment?: {
+    id: string;
+    name: string;
+    release: number;
+    /** Whether the prediction starts a container of the release: its end is told (protocol/queue.ts). */
+    starts?: true;
+  };
   hardware: SpecHardware;
   /** Price of the hardware at the creation, in billionths of the currency unit; null if not set. */
   price_per_hour: number | null;

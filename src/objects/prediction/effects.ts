@@ -193,6 +193,7 @@ export class Effects {
     measureEnd(this.#env, life);
     this.#reportSize(record);
     this.waiters.releaseAll();
+    if (life.spec.deployment?.starts) this.#ctx.waitUntil(this.#tellOfStart(life));
     if (life.spec.trace) this.#ctx.waitUntil(sendTrace(this.#env, record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
     if (life.state.stored) this.#ctx.waitUntil(this.#endUploads(life.spec.id));
@@ -216,6 +217,17 @@ export class Effects {
     record.keep();
     record.save();
     this.sendDispatch(record);
+  }
+
+  /** Tells the deployment how its start has ended. If the message is lost, the sweep starts another container. */
+  async #tellOfStart({ spec: { id, deployment }, state }: PredictionLife): Promise<void> {
+    if (!deployment) return;
+    const { status, error } = state;
+    const failure = status === "succeeded" ? null : (error?.message ?? `The start was ${status}.`);
+    const message = { deployment_id: deployment.id, release: deployment.release, failure };
+    await this.#env.COUNTS.send(message).catch((error) =>
+      logger.warn("Start of a deployment not told", { prediction_id: id, error }),
+    );
   }
 
   /** Ends the uploads that a runner has left unfinished: they are of no use after the end. */

@@ -24,8 +24,14 @@ import type { Services } from "../services.ts";
 /** A release without its place. */
 export type ReleaseSettings = Omit<
   NewRelease,
-  "deployment_id" | "number" | "created_at" | "created_by"
+  "deployment_id" | "number" | "created_at" | "created_by" | "room"
 >;
+
+/** The settings of a release, with the version that they name. */
+export interface Planned {
+  settings: ReleaseSettings;
+  target: ResolvedVersion;
+}
 
 /**
  * Returns what a release runs that changes some settings of the one before.
@@ -37,14 +43,15 @@ export async function releaseSettings(
   caller: Caller,
   { model: named, version: number, hardware: asked, ...changes }: UpdateDeployment,
   base: ReleaseItemRow | undefined,
-): Promise<ReleaseSettings> {
+): Promise<Planned> {
   const path = named ?? base?.model;
   if (path == null)
     throw invalid(["body", "model"], "The deployment's model was deleted. Name another model");
   const kept = named === undefined ? base?.version_number : undefined;
   const wanted = number ?? kept;
   const reference = wanted === undefined ? path : `${path}:${wanted}`;
-  const { model, version, deployment } = await resolveVersion(services, caller, reference);
+  const target = await resolveVersion(services, caller, reference);
+  const { model, version, deployment } = target;
   if (deployment)
     throw invalid(
       ["body", "model"],
@@ -67,13 +74,19 @@ export async function releaseSettings(
       ["body", "max_instances"],
       `max_instances (${max_instances}) is less than min_instances (${min_instances})`,
     );
+  if (min_instances > 0 && configuration.interface === "remote")
+    throw invalid(
+      ["body", "min_instances"],
+      `Version ${version.number} of '${path}' is remote and has no containers here. Set min_instances to 0`,
+    );
   if (min_instances > 0 && configuration.isolation === "prediction")
     throw invalid(
       ["body", "min_instances"],
       `Version ${version.number} of '${path}' has the isolation 'prediction': each of its containers runs one prediction, so none can be kept. Set min_instances to 0`,
     );
   await requireFallbacks(services, caller, version, settings.fallbacks);
-  return { ...settings, model_id: model.id, version_number: version.number, hardware_identifier };
+  const runs = { model_id: model.id, version_number: version.number, hardware_identifier };
+  return { settings: { ...settings, ...runs }, target };
 }
 
 /** @throws ValidationFailure for a fallback that the account may not run, or that cannot answer for the version */
@@ -142,6 +155,20 @@ export function auditedSettings(settings: ReleaseSettings): Record<string, unkno
 }
 
 /** @throws ProblemError conflict if the account may not claim the containers of the release */
+export async function requireGrant(
+  { db }: Services,
+  accountId: string,
+  release: NewRelease,
+): Promise<void> {
+  const { hardware_identifier, min_instances } = release;
+  const { granted, claimed } = await findGrant(db, accountId, release);
+  if (min_instances === 0 || claimed + min_instances <= granted) return;
+  throw conflict(
+    `min_instances is ${min_instances}, but this account may keep ${granted} containers of '${hardware_identifier}' running, and its other deployments claim ${claimed}. Lower min_instances, or ask an operator of this installation to grant more.`,
+  );
+}
+
+/** Makes a release unless the grant refuses it. @throws as `requireGrant`, and as `withinQuota` */
 export async function withinGrant<Row>(
   services: Services,
   accountId: string,
@@ -152,10 +179,7 @@ export async function withinGrant<Row>(
     return await withinQuota(services, writing);
   } catch (error) {
     if (!isRefusedByGrant(error)) throw error;
-    const { hardware_identifier, min_instances } = release;
-    const { granted, claimed } = await findGrant(services.db, accountId, release);
-    throw conflict(
-      `min_instances is ${min_instances}, but this account may keep ${granted} containers of '${hardware_identifier}' running, and its other deployments claim ${claimed}. Lower min_instances, or ask an operator of this installation to grant more.`,
-    );
+    await requireGrant(services, accountId, release);
+    throw conflict("What this account may keep running has just changed. Try again.");
   }
 }

@@ -206,6 +206,8 @@ export interface CreateOptions {
   origin: string;
   /** The API that the request came to, if its webhook has another shape than ours. */
   api?: StoredWebhook["api"];
+  /** Whether the prediction starts a container of its deployment, which is told of its end. */
+  starts?: true;
   /** Whether the reference must name a deployment. */
   ofDeployment?: boolean;
   /** The prediction's id, if it must be known before. Files that were sent have one already (`sent`). */

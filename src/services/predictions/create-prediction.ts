@@ -103,7 +103,7 @@ export async function createResolved(
     storedWebhook(services, id, request.webhook, options.api),
     getAccountFacts(services.db, caller.user_id),
     openAccount(services, caller.user_id),
-    warmUp ? [] : resolveFallbacks(services, caller, target),
+    warmUp || options.starts ? [] : resolveFallbacks(services, caller, target),
   ]);
   // The hash covers what is named: when the request is repeated, the reference may name another model.
   const hashed = [target.deployment?.id ?? target.model.id, reference, rest, call];
@@ -130,6 +130,7 @@ export async function createResolved(
     stored_input: storedInputOf(large),
     webhook,
     ...(warmUp && { warm_up: warmUp }),
+    starts: options.starts,
     ...facts,
   };
   const waits = waitSeconds > 0 && follow === undefined;

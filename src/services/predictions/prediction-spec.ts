@@ -17,7 +17,7 @@ import type { TraceSettings } from "../../env-traces.ts";
 import { currentRequest } from "../../lib/current-request.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
-import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
+import { type Configuration, DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { ContainerInterface } from "../../protocol/runner.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
@@ -48,6 +48,7 @@ type RequestedFields = Pick<
 > & {
   /** The subjects of the account to which hard budgets apply. */
   budgeted: string[];
+  starts?: true | undefined;
 };
 
 /**
@@ -60,7 +61,7 @@ export async function predictionSpec(
   caller: Caller,
   { fallbacks = [], ...target }: ResolvedVersion & { fallbacks?: ResolvedFallback[] },
   request: CreatePredictionOfVersion,
-  { budgeted, ...fields }: RequestedFields,
+  { budgeted, starts, ...fields }: RequestedFields,
   {
     origin,
     waits,
@@ -95,6 +96,7 @@ export async function predictionSpec(
         id: deployment.id,
         name: `${deployment.owner}/${deployment.name}`,
         release: deployment.release,
+        ...(starts && { starts }),
       },
     }),
     ...spec,
@@ -146,11 +148,7 @@ async function versionSpec(
     model.variables,
   );
   const { timeout_seconds } = timeLimits(services, version);
-  const max_concurrency = isExclusive
-    ? 1
-    : (deployment?.max_concurrency ??
-      configuration.max_concurrency ??
-      MAX_CONCURRENCY[containerInterface]);
+  const max_concurrency = maxConcurrencyOf(configuration, deployment?.max_concurrency);
   return {
     model_id: model.id,
     model_owner_id: model.owner_id,
@@ -217,6 +215,16 @@ const REMOTE_PLACE = {
   hardware: { identifier: REMOTE_HARDWARE, pool: REMOTE_HARDWARE, gpus: 0 },
   price_per_hour: null,
 };
+
+/** @param own what a deployment has set */
+export function maxConcurrencyOf(
+  configuration: Configuration,
+  own: number | null | undefined,
+): number {
+  const { isolation, max_concurrency } = configuration;
+  if (isolation === "prediction") return 1;
+  return own ?? max_concurrency ?? MAX_CONCURRENCY[interfaceOf(configuration)];
+}
 
 /** Returns the trace of the prediction; undefined if it is not sampled. */
 function traceOf({ sampleRate }: TraceSettings): Trace | undefined {

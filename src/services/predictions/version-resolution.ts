@@ -6,7 +6,12 @@ import { factsOf, loadingFacts } from "../../storage/accounts/account-facts.ts";
 import { selectBudgeted } from "../../storage/accounts/budgeted.ts";
 import { findToken, selectToken, userOfToken } from "../../storage/accounts/tokens.ts";
 import { cache } from "../../storage/cache.ts";
-import { type Deployed, isReleased, selectDeployed } from "../../storage/deployments/targets.ts";
+import {
+  type Deployed,
+  type DeploymentName,
+  isReleased,
+  selectDeployed,
+} from "../../storage/deployments/targets.ts";
 import {
   selectTarget,
   type TargetName,
@@ -131,9 +136,8 @@ async function findDeployed(
   if (known && knownModel && knownVersion)
     return { model: knownModel, version: knownVersion, deployment: known.deployment };
   const [keepDeployment, keep] = [deployments.loading(), loadingTarget({ ...target, number: 0 })];
-  const [[row], models, versions] = await db.batch(
-    selectDeployed(db, target.owner, target.name, userId),
-  );
+  const named = { owner: target.owner, name: target.name };
+  const [[row], models, versions] = await db.batch(selectDeployed(db, named, userId));
   if (!row) return undefined;
   if (!isReleased(row)) {
     const detail = `The deployment '${path}' has not started yet. GET /v1/deployments/${path} says why.`;
@@ -148,6 +152,20 @@ async function findDeployed(
   const runs = { owner: model.owner, name: model.name, number: version.number };
   keepDeployment(key, { deployment: row, runs });
   return { model, version, deployment: row };
+}
+
+/**
+ * Finds what a release runs, which may not be the one that runs now.
+ * @returns undefined if its version is gone, or its account may not run it
+ */
+export async function findRelease(
+  { db }: Services,
+  userId: string,
+  named: DeploymentName,
+): Promise<ResolvedVersion | undefined> {
+  const [[deployment], [model], [version]] = await db.batch(selectDeployed(db, named, userId));
+  if (!deployment || !isReleased(deployment) || !model || !version) return undefined;
+  return { model, version, deployment };
 }
 
 const NOTHING: Target = { model: undefined, version: undefined };
@@ -262,6 +280,9 @@ export const forgetDeployment = (
   owner: string,
   name: string,
 ): void => deployments.forget(privateKey(caller.user_id, `${owner}/${name}`));
+
+/** Forgets all deployments, after the release of one has changed whose name is not at hand. */
+export const forgetDeployments = () => deployments.forgetAll();
 
 export const forgetVersion = (modelId: string, number: number) =>
   versions.forget(versionKey(modelId, number));

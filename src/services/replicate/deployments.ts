@@ -4,15 +4,9 @@ import { readModelReference } from "../../protocol/common.ts";
 import type { CreateDeployment, UpdateDeployment } from "../../protocol/deployment.ts";
 import { type ReplicateDeployment, replicatePageOf, versionId } from "../../protocol/replicate.ts";
 import type { Caller } from "../access/access.ts";
-import {
-  createDeployment,
-  type DetailedDeployment,
-  listDeployments,
-  newestOf,
-  type Place,
-  readDeployment,
-  updateDeployment,
-} from "../deployments/deployments.ts";
+import { createDeployment, updateDeployment } from "../deployments/changes.ts";
+import { listDeployments, type Place, readDeployment } from "../deployments/deployments.ts";
+import { type DetailedDeployment, newestOf } from "../deployments/present.ts";
 import type { PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { readVersionReference } from "./predictions.ts";
@@ -37,7 +31,8 @@ export async function createReplicateDeployment(
 ): Promise<ReplicateDeployment> {
   const isId = versionId.safeParse(version).success;
   const named = await versionNamed(services, caller, isId ? `${model}:${version}` : version);
-  return present(await createDeployment(services, caller, { ...request, ...named }));
+  const body = { ...request, ...named };
+  return present((await createDeployment(services, caller, body, OPTIONS)).detailed);
 }
 
 /** @throws as updateDeployment */
@@ -48,8 +43,11 @@ export async function updateReplicateDeployment(
   { version, ...changes }: Omit<UpdateDeployment, "version"> & { version?: string | undefined },
 ): Promise<ReplicateDeployment> {
   const named = version === undefined ? {} : await versionNamed(services, caller, version);
-  return present(await updateDeployment(services, caller, place, { ...changes, ...named }));
+  const body = { ...changes, ...named };
+  return present((await updateDeployment(services, caller, place, body, OPTIONS)).detailed);
 }
+
+const OPTIONS = { dry_run: false, allow_downtime: false };
 
 async function versionNamed(services: Services, caller: Caller, reference: string) {
   const found = readModelReference(await readVersionReference(services, caller, reference));

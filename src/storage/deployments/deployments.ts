@@ -17,7 +17,7 @@ import { isSeenBy } from "../accounts/visible-models.ts";
 import { changeRecorded, insertIfChanged } from "../audit/entries.ts";
 import { type Database, failedOn } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { deployments, models, releases, users } from "../schema/index.ts";
+import { deployments, hardware, models, releases, users } from "../schema/index.ts";
 import { isWithinGrant } from "./grants.ts";
 
 export type ReleaseRow = InferSelectModel<typeof releases>;
@@ -79,11 +79,13 @@ const selectReleases = (db: Database, ownerId: string) =>
     .select({
       ...getTableColumns(releases),
       model: sql<string | null>`${modelOwners.username} || '/' || ${models.name}`,
+      pool: hardware.pool,
       creator: { username: creators.username, name: creators.name, kind: creators.kind },
     })
     .from(releases)
     .leftJoin(models, and(eq(models.id, releases.model_id), isSeenBy(ownerId)))
     .leftJoin(modelOwners, eq(modelOwners.id, models.owner_id))
+    .leftJoin(hardware, eq(hardware.identifier, releases.hardware_identifier))
     .leftJoin(creators, and(eq(creators.id, releases.created_by), isNull(creators.deleted_at)));
 
 export type ReleaseItemRow = Awaited<ReturnType<typeof listReleases>>[number];
@@ -187,7 +189,10 @@ function releasing(db: Database, ownerId: string, release: NewRelease, startsAtO
     db.insert(releases).values({ ...release, number: sql`iif(${isGranted}, ${number}, NULL)` }),
     startsAtOnce
       ? takeOver(db, id, number, now)
-      : db.update(deployments).set({ next_release: number }).where(eq(deployments.id, id)),
+      : db
+          .update(deployments)
+          .set({ next_release: number, start_after: null })
+          .where(eq(deployments.id, id)),
     endOthers(db, id, now),
     db.delete(releases).where(
       and(
@@ -201,20 +206,22 @@ function releasing(db: Database, ownerId: string, release: NewRelease, startsAtO
   ] as const;
 }
 
-/** Makes a release the one that runs. */
-const takeOver = (db: Database, id: string, number: number, now: number, where?: SQL) =>
+/** Makes a release the one that runs. The one before is kept for a roll-back where both have room. */
+export const takeOver = (db: Database, id: string, number: number, now: number, where?: SQL) =>
   db
     .update(deployments)
     .set({
       release: number,
       next_release: null,
       previous_release: sql`nullif(${deployments.release}, 0)`,
-      previous_until: now + KEPT_MS,
+      previous_until: sql`iif((SELECT room FROM releases
+        WHERE deployment_id = ${id} AND number = ${number}) = 'beside', ${now + KEPT_MS}, NULL)`,
+      ...{ start_failures: 0, start_after: null, start_failure: null },
     })
     .where(and(eq(deployments.id, id), where));
 
 /** Ends the releases that neither run nor start. */
-const endOthers = (db: Database, id: string, now: number) =>
+export const endOthers = (db: Database, id: string, now: number) =>
   db
     .update(releases)
     .set({ ended_at: now })
@@ -227,6 +234,25 @@ const endOthers = (db: Database, id: string, now: number) =>
           WHERE deployments.id = ${id} AND value IS NOT NULL)`,
       ),
     );
+
+/** Gives up the release that is starting. @returns whether it was */
+export async function giveUpNext(
+  db: Database,
+  { id, next_release }: Pick<DeploymentRow, "id" | "next_release">,
+  now: number,
+  entry: EntryRow,
+): Promise<boolean> {
+  const [changed] = await db.batch([
+    db
+      .update(deployments)
+      .set({ next_release: null, start_after: null })
+      .where(and(eq(deployments.id, id), eq(deployments.next_release, next_release ?? 0)))
+      .returning({ id: deployments.id }),
+    insertIfChanged(db, entry),
+    endOthers(db, id, now),
+  ]);
+  return changed.length > 0;
+}
 
 /** Deletes a deployment. @returns whether it existed */
 export async function deleteDeployment(

@@ -6,14 +6,14 @@ import type { Database } from "../database.ts";
 import { selectModel, selectVersion } from "../models/targets.ts";
 import { deployments, hardware, models, releases, users, versions } from "../schema/index.ts";
 
-const selectRelease = (db: Database, owner: string, name: string, viewer: string) =>
+const selectRelease = (db: Database, { owner, name, number }: DeploymentName, viewer: string) =>
   db
     .select({
       id: deployments.id,
       owner: users.username,
       name: deployments.name,
-      /** 0: none has started. */
-      release: deployments.release,
+      /** Null: none has started. */
+      release: releases.number,
       model_id: releases.model_id,
       version_number: releases.version_number,
       hardware_identifier: releases.hardware_identifier,
@@ -31,7 +31,10 @@ const selectRelease = (db: Database, owner: string, name: string, viewer: string
     .innerJoin(users, eq(users.id, deployments.owner_id))
     .leftJoin(
       releases,
-      and(eq(releases.deployment_id, deployments.id), eq(releases.number, deployments.release)),
+      and(
+        eq(releases.deployment_id, deployments.id),
+        eq(releases.number, number ?? deployments.release),
+      ),
     )
     .leftJoin(hardware, eq(hardware.identifier, releases.hardware_identifier))
     .where(and(eq(users.username, owner), eq(users.id, viewer), eq(deployments.name, name)));
@@ -39,22 +42,30 @@ const selectRelease = (db: Database, owner: string, name: string, viewer: string
 type DeployedRow = Awaited<ReturnType<typeof selectRelease>>[number];
 
 /** A deployment that has a release. */
-export type Deployed = DeployedRow & { hardware_identifier: string };
+export type Deployed = DeployedRow & { release: number; hardware_identifier: string };
 
-export const isReleased = (row: DeployedRow): row is Deployed => row.hardware_identifier !== null;
+export const isReleased = (row: DeployedRow): row is Deployed => row.release !== null;
+
+export interface DeploymentName {
+  owner: string;
+  name: string;
+  /** The number of a release. Undefined: the one that runs. */
+  number?: number | undefined;
+}
 
 /**
  * Selects a deployment of the viewer's account in one batch, with its model and version as far as the account sees
  * them.
  */
-export function selectDeployed(db: Database, owner: string, name: string, viewer: string) {
+export function selectDeployed(db: Database, named: DeploymentName, viewer: string) {
+  const { owner, name, number } = named;
   const inRelease = (column: SQLiteColumn) => sql`(SELECT ${column} FROM deployments
-    JOIN releases ON deployment_id = deployments.id AND number = release
+    JOIN releases ON deployment_id = deployments.id AND number = ${number ?? sql`release`}
     WHERE owner_id = (SELECT id FROM users WHERE username = ${owner} AND id = ${viewer})
       AND deployments.name = ${name})`;
   const isRun = and(sql`${models.id} = ${inRelease(releases.model_id)}`, isSeenBy(viewer));
   return [
-    selectRelease(db, owner, name, viewer),
+    selectRelease(db, named, viewer),
     selectModel(db, viewer, isRun),
     selectVersion(db, and(isRun, sql`${versions.number} = ${inRelease(releases.version_number)}`)),
   ] as const;

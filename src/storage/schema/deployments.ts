@@ -1,4 +1,5 @@
 /** Deployments: names that run one version, with settings of their own, and the releases of each. */
+import { sql } from "drizzle-orm";
 import {
   index,
   integer,
@@ -30,12 +31,22 @@ export const deployments = sqliteTable(
     /** The release before, and until when its containers are kept for a roll-back. */
     previous_release: integer(),
     previous_until: integer(),
+    /** Containers that failed to start in a row, when the next is tried, and why the last one failed. */
+    start_failures: integer().notNull().default(0),
+    start_after: integer(),
+    start_failure: text(),
   },
   (t) => [
     uniqueIndex("deployments_owner_name").on(t.owner_id, t.name),
     index("deployments_owner").on(t.owner_id, t.id),
   ],
 );
+
+/**
+ * The room of a release at its start. `beside`: its containers fit beside those of the release before, which are kept
+ * for a roll-back. `replace`: at least one fits, and the others replace those. `stop`: none fits before those stop.
+ */
+export type Room = "beside" | "replace" | "stop";
 
 /** A release never changes but for what became of it. */
 export const releases = sqliteTable(
@@ -59,6 +70,7 @@ export const releases = sqliteTable(
     probe: text({ mode: "json" }).$type<{ input: Record<string, Json> }>(),
     /** Models or versions that answer in turn if the version cannot: `owner/name` or `owner/name:number`. */
     fallbacks: text({ mode: "json" }).$type<Fallback[]>().notNull().default([]),
+    room: text().$type<Room>().notNull().default("beside"),
     created_at: integer().notNull(),
     /** The user who made it. Null: a service token. */
     created_by: text(),
@@ -69,6 +81,10 @@ export const releases = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.deployment_id, t.number] }),
     index("releases_version").on(t.model_id, t.version_number),
+    // Releases that claim or limit containers (storage/deployments/claims.ts).
+    index("releases_told")
+      .on(t.deployment_id, t.number)
+      .where(sql`min_instances > 0 OR max_instances < 100`),
   ],
 );
 

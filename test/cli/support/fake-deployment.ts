@@ -80,6 +80,7 @@ export class FakeDeployment {
       const models = month.models.map((one) => ({ ...one, cost: this.cost }));
       return { month: { ...month, cost: this.cost, models }, ...storage };
     }
+    if (path.startsWith("/v1/deployments")) return this.#deployment(method, path, body, query);
     if (path === "/v1/hardware") return page(this.hardware.map(hardwareItem));
     if (path === "/v1/predictions" && method === "GET") return page([]);
     if (path === "/v1/predictions") return Readable.from(this.#trial());
@@ -116,6 +117,29 @@ export class FakeDeployment {
     return versionShown(found.versions.at(-1) ?? {}, found.versions.length);
   };
 
+  /** Deployments by name, each with its releases. */
+  readonly deployments = new Map<string, object[]>();
+
+  #deployment(
+    method: string,
+    path: string,
+    { name = path.split("/")[4], ...body }: Record<string, unknown>,
+    query: URLSearchParams,
+  ) {
+    const releases = this.deployments.get(String(name));
+    if (path === "/v1/deployments" && method === "GET")
+      return page([...this.deployments].map((one) => deploymentShown(...one)));
+    if (path !== "/v1/deployments" && !releases) return undefined;
+    if (method === "DELETE") return this.deployments.delete(String(name)) ? {} : undefined;
+    const after = path.endsWith("/rollback")
+      ? (releases ?? []).slice(0, -1)
+      : method === "GET"
+        ? (releases ?? [])
+        : [...(releases ?? []), { ...releases?.at(-1), ...body }];
+    if (query.get("dry_run") !== "true") this.deployments.set(String(name), after);
+    return { ...deploymentShown(String(name), after), displaces: [{ model: null, containers: 1 }] };
+  }
+
   /** The event stream of a trial: without a runner, it stays open. */
   async *#trial() {
     yield eventText(1, "status", { status: "pending", prediction: TRIAL });
@@ -140,6 +164,21 @@ export class FakeDeployment {
     return {};
   }
 }
+
+const deploymentShown = (name: string, releases: object[]) => ({
+  ...{ owner: "ada", name, created_at: AT, next_release: null },
+  current_release: {
+    ...{ number: releases.length, model: "ada/story", version: 1, created_at: AT },
+    created_by: { type: "user", username: "ada", name: "Ada" },
+    ...releases.at(-1),
+    configuration: {
+      ...{ hardware: "cpu", min_instances: 1, max_instances: 2, idle_seconds: null },
+      ...{ max_concurrency: null, priority: null, probe: null, fallbacks: [] },
+    },
+    ...{ ended_at: null, failure: null },
+  },
+  status: { ready: 1, starting: 0, wanted: 1, blocked_by: null, reason: null },
+});
 
 const eventText = (id: number, event: string, data: object) =>
   `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

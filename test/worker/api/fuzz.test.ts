@@ -33,7 +33,7 @@ import { curl, written } from "../support/fuzz/wire.ts";
 import { newUser } from "../support/world.ts";
 
 const SEED = 20_261_120;
-const REQUESTS = sized(600, 8_000);
+const REQUESTS = sized(700, 8_000);
 const AT_ONCE = 16;
 
 /** Creates outnumber deletions, so that requests find something. */
@@ -205,7 +205,10 @@ async function makeOwned(): Promise<void> {
   const prices = { prices: { per_run: "0.5" } };
   await make("PUT", `${path}/versions/1/prices`, prices, { known });
   const model = `${model_owner}/${known.model_name}`;
-  await make("POST", "/deployments", { name: `deployed-${sentSoFar}`, model });
+  const deployed = `deployed-${sentSoFar}`;
+  await make("POST", "/deployments", { name: deployed, model });
+  // A release before is what a roll-back needs.
+  await make("PATCH", `/deployments/${model_owner}/${deployed}`, { idle_seconds: 60 });
   await makeWholeUpload();
   await makeCollaborator(known);
   await makeToken(model_owner);

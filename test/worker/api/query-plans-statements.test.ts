@@ -21,6 +21,12 @@ import { isModelSeen } from "../../../src/storage/accounts/visible-models.ts";
 import * as alerts from "../../../src/storage/alerts/alerts.ts";
 import { listIncidents } from "../../../src/storage/alerts/incidents.ts";
 import { runBatch } from "../../../src/storage/database.ts";
+import {
+  listTold,
+  recordFailed,
+  recordStarted,
+  reserveStart,
+} from "../../../src/storage/deployments/claims.ts";
 import * as deployments from "../../../src/storage/deployments/deployments.ts";
 import { findGrant } from "../../../src/storage/deployments/grants.ts";
 import { selectDeployed } from "../../../src/storage/deployments/targets.ts";
@@ -64,6 +70,7 @@ const release: deployments.NewRelease = {
   ...{ hardware_identifier: "cpu", min_instances: 1, max_instances: 1, idle_seconds: null },
   ...{ max_concurrency: null, priority: null, probe: null, created_at: 0, created_by: null },
   fallbacks: [],
+  room: "beside",
 };
 const token = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
 const alert: AlertRow = {
@@ -201,9 +208,15 @@ const CALLS: Record<string, () => Promise<unknown>> = {
       .insertRelease(db, user_id, release, true, { allowance: ALLOWANCE, entry: anEntry() })
       // The account may claim none.
       .catch(() => {}),
+  "list what pools are told of deployments": () => listTold(db, 1, undefined),
+  "start a container of a deployment": () =>
+    reserveStart(db, { deployment_id: "d1", number: 1 }, 1),
+  "record that a release has started": () => recordStarted(db, "d1", 1, 1),
+  "record that a release has failed": () => recordFailed(db, "d1", 1, "", 1),
   "find what an account may claim": () => findGrant(db, user_id, release),
   "find the deployments that run a version": async () => deployments.findDeployedBy(db, "m1", 1),
-  "find a deployment to run": () => db.batch([...selectDeployed(db, "ada", "chat", user_id)]),
+  "find a deployment to run": () =>
+    db.batch([...selectDeployed(db, { owner: "ada", name: "chat" }, user_id)]),
 
   "write changed counts to the listings": () => runBatch(db, syncListings(db)),
 };

@@ -30,6 +30,7 @@ const RECORDED: Record<string, AuditAction | `${string} ${string}`> = {
   createDeployment: "deployment.created",
   updateDeployment: "deployment.updated",
   deleteDeployment: "deployment.deleted",
+  rollBackDeployment: "deployment.updated",
   createModel: "model.created",
   updateModel: "model.updated",
   deleteModel: "model.deleted",

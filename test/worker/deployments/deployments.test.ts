@@ -36,8 +36,12 @@ test("a deployment begins with a release of the model's default version on its h
     next_release: null,
     status: { wanted: 0 },
   });
-  expect(await client.ok("GET", pathOf(made))).toEqual(made);
-  expect((await pageAt(client, "/v1/deployments")).items).toEqual([made]);
+  const { displaces, ...shown } = await newDeployment(client, { model });
+  expect(displaces).toEqual([]);
+  expect(await client.ok("GET", pathOf(shown))).toEqual(shown);
+  const { items } = await pageAt<Deployment>(client, "/v1/deployments");
+  expect(items.map((one) => one.name)).toEqual([shown.name, "chat"]);
+  expect(items[0]).toEqual(shown);
 });
 
 test("each change makes the next release, and a change of nothing makes none", async () => {

@@ -1,5 +1,5 @@
 /** Deployments of tests. */
-import type { Deployment } from "../../../src/protocol/deployment.ts";
+import type { ChangedDeployment } from "../../../src/protocol/deployment.ts";
 import type { Client } from "./client.ts";
 import { unique } from "./world.ts";
 
@@ -7,5 +7,5 @@ import { unique } from "./world.ts";
 export const newDeployment = (
   client: Client,
   body: { model: string; name?: string; [field: string]: unknown },
-): Promise<Deployment> =>
-  client.ok<Deployment>("POST", "/v1/deployments", { name: unique("deployment"), ...body });
+): Promise<ChangedDeployment> =>
+  client.ok<ChangedDeployment>("POST", "/v1/deployments", { name: unique("deployment"), ...body });

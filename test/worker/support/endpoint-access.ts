@@ -352,6 +352,8 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`GET ${DEPLOYMENT}`]: own(["read"], [401, 404, 200, 403, 403]),
   [`GET ${DEPLOYMENT}/releases`]: own(["read"], [401, 404, 200, 403, 403]),
   [`PATCH ${DEPLOYMENT}`]: { ...own(["write"], [401, 404, 200, 403, 403]), body: () => ({}) },
+  // There is no release before the first.
+  [`POST ${DEPLOYMENT}/rollback`]: own(["write"], [401, 404, 409, 403, 403]),
   [`POST ${DEPLOYMENT}/predictions`]: {
     ...own(["predict"], [401, 404, 202, 403, 403]),
     body: () => ({ input: {} }),

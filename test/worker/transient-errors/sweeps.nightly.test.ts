@@ -40,10 +40,11 @@ const withOldKeys = () => {
 
 /**
  * Sweeps by name. Backups are left out, because test/worker/backups/interruptions.nightly.test.ts lets each of their
- * calls fail and counts rows. The sweep of the database's space only reads, and that of alerts works every second minute.
+ * calls fail and counts rows, and those of deployments because they need a runner: test/worker/deployments/starts.test.ts.
+ * The sweep of the database's space only reads, and that of alerts works every second minute.
  */
 const SWEPT: Record<
-  Exclude<keyof typeof SWEEPS, "alerts" | "backups" | "database_space">,
+  Exclude<keyof typeof SWEEPS, "alerts" | "backups" | "database_space" | "deployments">,
   Sweep
 > = {
   async listings() {

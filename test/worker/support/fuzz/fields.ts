@@ -68,7 +68,7 @@ const VALUES: Record<string, unknown[]> = {
   size: [1, 2, 1_000, 20_000, 17_000_000],
   // The address of a receiver of webhooks that accepts them all.
   url: [addressOf("/fuzz")],
-  // Accounts without a grant may keep no containers running, and most numbers of versions and pairs of limits are refused.
+  // Most values of these are refused: accounts may keep no containers running.
   min_instances: [0, 0, 0, 1],
   max_instances: [0, 2, 100],
   version: [undefined, 1],

@@ -1,0 +1,175 @@
+/** `auspex deployments` lists deployments, and `auspex deploy` makes one or gives it a release. */
+import { InvalidArgumentError } from "@commander-js/extra-typings";
+import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
+import { PRIORITIES } from "../../protocol/common.ts";
+import {
+  type ChangedDeployment,
+  changedDeployment,
+  type Deployment,
+  deployment,
+} from "../../protocol/deployment.ts";
+import { Misuse } from "../failure.ts";
+import { choice, integerOption, modelArgument, wholeModelArgument } from "../options.ts";
+import { fullName, type Service } from "../service/service.ts";
+import { type Host, newServiceCommand, openService, showList } from "../session.ts";
+import { confirmed } from "../ui/output.ts";
+
+export const deploymentsCommand = (host: Host) =>
+  newServiceCommand("deployments", "List deployments")
+    .action(async (options) => {
+      const session = await openService(host, options);
+      const items = await session.service.list("/deployments", deployment);
+      const head = ["DEPLOYMENT", "RELEASE", "RUNS", "HARDWARE", "READY", "STATUS"];
+      showList(session, { head, rows: items.map(rowOf), items });
+    })
+    .addCommand(deleteCommand(host));
+
+function rowOf({ owner, name, current_release, next_release, status }: Deployment): string[] {
+  const shown = current_release ?? next_release;
+  const { ready, wanted, reason } = status;
+  return [
+    `${owner}/${name}`,
+    shown ? String(shown.number) : "",
+    shown ? `${shown.model ?? "a deleted model"}:${shown.version}` : "",
+    shown?.configuration.hardware ?? "",
+    wanted > 0 ? `${ready} of ${wanted}` : "",
+    next_release ? `release ${next_release.number} is starting` : (reason ?? ""),
+  ];
+}
+
+const deleteCommand = (host: Host) =>
+  newServiceCommand("delete", "Delete a deployment; its model stays")
+    .argument("<deployment>", "owner/name", wholeModelArgument)
+    .option("-y, --yes", "skip confirmation")
+    .action(async (name, options) => {
+      const { service, output } = await openService(host, options);
+      const path = await fullName(service, name);
+      await confirmed(options, () => `Delete the deployment ${path}?`);
+      await service.delete(`/deployments/${path}`);
+      output.result(`Deleted ${path}.`, { deployment: path });
+    });
+
+const MORE = `
+Creates the deployment if there is none with this name. Otherwise each change makes a release, and settings
+that are not given stay. With --min, the release takes over once a container of it has started.
+
+  auspex deploy chat ada/story --min 1
+  auspex deploy chat ada/story:4
+  auspex deploy chat --max-concurrency 16 --dry-run`;
+
+const instances = integerOption(0, 100);
+
+export const deployCommand = (host: Host) =>
+  newServiceCommand("deploy", "Deploy a version under a name of its own")
+    .argument("<deployment>", "its name, or owner/name", wholeModelArgument)
+    .argument("[model]", "owner/name or owner/name:3", modelArgument)
+    .option("--hardware <class>", "hardware class (default: that of the version)")
+    .option("--min <count>", "containers that are kept running", instances)
+    .option("--max <count>", "the most containers; 0 turns the deployment off", instances)
+    .option(
+      "--idle-seconds <seconds>",
+      "how long further idle containers are kept",
+      integerOption(0, 86_400),
+    )
+    .option(
+      "--max-concurrency <count>",
+      "concurrent predictions per container",
+      integerOption(1, 1_000),
+    )
+    .option("--priority <priority>", "priority of predictions that name none", choice(PRIORITIES))
+    .option(
+      "--probe <input>",
+      "JSON input of a run that must succeed before the release takes over",
+      probeOption,
+    )
+    .option("--allow-downtime", "stop the release that runs if the new one has no room beside it")
+    .option("--dry-run", "check the change, and show what its containers displace")
+    .addHelpText("after", MORE)
+    .action(async (name, model, options) => {
+      const { service, output } = await openService(host, options);
+      const path = await fullName(service, name);
+      const settings = {
+        ...(model && { model: await fullName(service, model.model) }),
+        ...(model?.version !== undefined && { version: model.version }),
+        hardware: options.hardware,
+        min_instances: options.min,
+        max_instances: options.max,
+        idle_seconds: options.idleSeconds,
+        max_concurrency: options.maxConcurrency,
+        priority: options.priority,
+        probe: options.probe,
+      };
+      const query = `?dry_run=${options.dryRun === true}&allow_downtime=${options.allowDowntime === true}`;
+      const body = JSON.parse(JSON.stringify(settings));
+      const made = (await exists(service, path))
+        ? await service.patch(`/deployments/${path}${query}`, changedDeployment, body)
+        : await create(service, path, query, body, model !== undefined);
+      output.result(textOf(made, path, options.dryRun === true), made);
+    });
+
+function probeOption(text: string): { input: Record<string, unknown> } {
+  try {
+    const input: unknown = JSON.parse(text);
+    if (typeof input === "object" && input !== null && !Array.isArray(input))
+      return { input: { ...input } };
+  } catch {}
+  throw new InvalidArgumentError('Use the input of a run as JSON, such as \'{"prompt": "Hi"}\'.');
+}
+
+const exists = (service: Service, path: string): Promise<boolean> =>
+  service.get(`/deployments/${path}`, deployment).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ControlPlaneError && error.status === 404) return false;
+      throw error;
+    },
+  );
+
+/** The request may be sent twice: the second then finds the deployment. */
+async function create(
+  service: Service,
+  path: string,
+  query: string,
+  settings: object,
+  namesModel: boolean,
+): Promise<ChangedDeployment> {
+  if (!namesModel)
+    throw new Misuse(`There is no deployment ${path}. Name the model that it shall run.`);
+  const name = path.split("/")[1];
+  return service.post(`/deployments${query}`, changedDeployment, {
+    body: { name, ...settings },
+    made: async () => {
+      if (!(await exists(service, path))) return undefined;
+      return { ...(await service.get(`/deployments/${path}`, deployment)), displaces: [] };
+    },
+  });
+}
+
+function textOf(
+  { current_release, next_release, displaces }: ChangedDeployment,
+  path: string,
+  isDry: boolean,
+): string {
+  const release = next_release ?? current_release;
+  const runs = `${release?.model ?? "a deleted model"}:${release?.version} as release ${release?.number}`;
+  const stopped = displaces.map(
+    ({ model, containers }) => `${containers} of ${model ?? "other accounts"}`,
+  );
+  return [
+    isDry
+      ? `${path} would run ${runs}. Nothing was changed.`
+      : next_release
+        ? `${path} starts ${runs}.`
+        : `${path} runs ${runs}.`,
+    ...(stopped.length > 0 ? [`Containers that stop for it: ${stopped.join(", ")}.`] : []),
+  ].join("\n");
+}
+
+/** Goes back to the release before. @returns undefined if there is no such deployment */
+export async function rollBackDeployment(
+  service: Service,
+  path: string,
+): Promise<Deployment | undefined> {
+  if (!(await exists(service, path))) return undefined;
+  return service.post(`/deployments/${path}/rollback`, deployment);
+}

@@ -1,0 +1,185 @@
+/**
+ * Tells pools the capacity claims of deployments, and starts the containers that these lack. The sweep repeats it
+ * every minute, so a claim is met again whatever was lost.
+ */
+import { pickVariables } from "../../domain/models/variables.ts";
+import { isolationKeys } from "../../domain/scheduling/isolation.ts";
+import { logger } from "../../log.ts";
+import type { CapacityClaim, CapacityClaimStatus } from "../../objects/stubs/pool.ts";
+import { type Configuration, DEFAULT_ISOLATION } from "../../protocol/model.ts";
+import type { StartMessage } from "../../protocol/queue.ts";
+import {
+  listTold,
+  recordFailed,
+  recordStarted,
+  reserveStart,
+  type ToldRow,
+} from "../../storage/deployments/claims.ts";
+import { maxConcurrencyOf } from "../predictions/prediction-spec.ts";
+import { forgetDeployments } from "../predictions/version-resolution.ts";
+import { findMadePools } from "../runners/pools.ts";
+import type { Services } from "../services.ts";
+import { PROBE_MS, startContainer } from "./starts.ts";
+
+/** Containers that are started of a release at once. */
+const STARTS = 10;
+
+interface KeyFacts {
+  deployment_id: string;
+  owner_id: string;
+  model_id: string;
+  version_number: number;
+  hardware: { identifier: string; gpus: number };
+  max_concurrency: number | null;
+  variables: Record<string, string>;
+  configuration: Configuration;
+}
+
+/** Returns the key of a release's containers: that of its predictions (services/predictions/prediction-spec.ts). */
+export async function containerKeyOf({ settings }: Services, facts: KeyFacts): Promise<string> {
+  const { configuration, deployment_id, owner_id, ...run } = facts;
+  const max_concurrency = maxConcurrencyOf(configuration, facts.max_concurrency);
+  const { container } = await isolationKeys(settings.secretKeys.at(-1) ?? "", {
+    ...run,
+    variables: pickVariables(configuration.variable_names, facts.variables),
+    isolation: configuration.isolation ?? DEFAULT_ISOLATION,
+    user_id: owner_id,
+    prediction_id: "",
+    deployment: { id: deployment_id, max_concurrency },
+  });
+  return container;
+}
+
+/** A release that a pool is told of, and the containers that it may claim. */
+interface Told extends ToldRow {
+  min: number;
+}
+
+/** Limits claims to the grants of their accounts: the oldest deployments come first. */
+function withinGrants(rows: ToldRow[]): Told[] {
+  const left = new Map<string, number>();
+  return [...Map.groupBy(rows, ({ deployment_id }) => deployment_id).values()].flatMap((all) => {
+    const isStopped = all.some(({ number, next, room }) => number === next && room === "stop");
+    return [...Map.groupBy(all, ({ hardware }) => hardware)].flatMap(([hardware, ofClass]) => {
+      const account = `${ofClass[0]?.owner_id} ${hardware}`;
+      const granted = left.get(account) ?? ofClass[0]?.granted ?? 0;
+      const isCounted = ({ number, current, next }: ToldRow) => [current, next].includes(number);
+      const most = Math.max(0, ...ofClass.filter(isCounted).map((row) => row.min_instances));
+      left.set(account, granted - Math.min(granted, most));
+      return ofClass.map((row) => {
+        const ends = isStopped && row.number === row.current;
+        return { ...row, min: ends ? 0 : Math.min(row.min_instances, granted) };
+      });
+    });
+  });
+}
+
+const nameOf = (deployment_id: string, release: number) => `${deployment_id}:${release}`;
+
+/**
+ * Tells pools all of their claims.
+ * @param pool this one only, also if it has none
+ * @returns what was told, with the state of each claim, unless its pool could not be asked
+ */
+export async function tellPools(services: Services, now: number, pool?: string) {
+  const told = withinGrants(await listTold(services.db, now, pool));
+  const claims = await Promise.all(
+    told.map(async (row) => ({ pool: row.pool, claim: await claimOf(services, row) })),
+  );
+  const names = new Set([...told.map((row) => row.pool), ...(pool === undefined ? [] : [pool])]);
+  const pools = names.size === 0 ? [] : await findMadePools(services, [...names]);
+  const statuses = await Promise.all(
+    pools.map(async ({ name, pool: stub }) => {
+      const own = claims.filter((one) => one.pool === name).map(({ claim }) => claim);
+      return stub.setCapacityClaims(own).catch((error: unknown) => {
+        logger.warn("Capacity claims not told", { pool: name, error });
+        return [];
+      });
+    }),
+  );
+  return {
+    told,
+    statuses: new Map<string, CapacityClaimStatus>(
+      statuses.flat().map((one) => [nameOf(one.deployment_id, one.release), one]),
+    ),
+  };
+}
+
+async function claimOf(services: Services, row: Told): Promise<CapacityClaim> {
+  const { deployment_id, number, owner_id, gpus, min, max_instances: max } = row;
+  const hardware = { identifier: row.hardware, gpus };
+  const container_key = await containerKeyOf(services, { ...row, hardware });
+  return {
+    ...{ deployment_id, release: number, owner_id, gpus, container_key, min, max },
+    hardware: row.hardware,
+  };
+}
+
+export type Statuses = Awaited<ReturnType<typeof tellPools>>;
+
+/** Returns the state of a release's claim, and how many containers it may claim. */
+export const statusIn = ({ told, statuses }: Statuses, deployment_id: string, release: number) => ({
+  min: told.find((row) => row.deployment_id === deployment_id && row.number === release)?.min,
+  status: statuses.get(nameOf(deployment_id, release)),
+});
+
+/** Tells pools their claims, and starts the containers that they lack. @param pool this one only */
+export async function sweepDeployments(
+  services: Services,
+  now: number,
+  pool?: string,
+): Promise<void> {
+  const found = await tellPools(services, now, pool);
+  // A release that shall take over comes before the one that runs: a deployment has one start at a time.
+  const rows = found.told.toSorted((a, b) => b.number - a.number);
+  for (const row of rows) {
+    const { status } = statusIn(found, row.deployment_id, row.number);
+    if (status) await start(services, row, status, now);
+  }
+}
+
+async function start(
+  services: Services,
+  row: Told,
+  { ready, missing }: CapacityClaimStatus,
+  now: number,
+): Promise<void> {
+  const { db } = services;
+  const { deployment_id, number, next, current, probe } = row;
+  const isNext = number === next;
+  if (!isNext && number !== current) return;
+  // The message that a container has started may be lost.
+  if (isNext && !probe && ready > 0) return recordStarted(db, deployment_id, number, now);
+  if ((row.start_after ?? 0) > now) return;
+  if (isNext && probe) {
+    if (await reserveStart(db, row, now, PROBE_MS)) await startContainer(services, row, probe);
+    return;
+  }
+  if (missing === 0 || !(await reserveStart(db, row, now))) return;
+  const starts = Array.from({ length: Math.min(missing, STARTS) });
+  await Promise.all(starts.map(() => startContainer(services, row, null)));
+}
+
+/** Tells pools of a change, which has been made: what fails here is made up for by the next sweep. */
+export async function tellOfChange(services: Services, pools: (string | null)[]): Promise<void> {
+  for (const pool of new Set(pools))
+    if (pool !== null)
+      await sweepDeployments(services, Date.now(), pool).catch((error) =>
+        logger.warn("Change of a deployment not told", { pool, error }),
+      );
+}
+
+/**
+ * Records the end of a start: a release that was to take over does, or is given up. Then the containers that still
+ * lack are started.
+ */
+export async function endStart(
+  services: Services,
+  { deployment_id, release, failure }: StartMessage,
+): Promise<void> {
+  const now = Date.now();
+  if (failure !== null) await recordFailed(services.db, deployment_id, release, failure, now);
+  else await recordStarted(services.db, deployment_id, release, now);
+  forgetDeployments();
+  if (failure === null) await sweepDeployments(services, now);
+}

@@ -1,0 +1,48 @@
+/** Starts containers of deployments by predictions of their account. */
+import { WARM_UP } from "../../domain/accounts/usage.ts";
+import { callOf } from "../../domain/openai/call.ts";
+import { ProblemError } from "../../errors/errors.ts";
+import { logger } from "../../log.ts";
+import type { ReleaseConfiguration } from "../../protocol/deployment.ts";
+import { recordFailed, type ToldRow } from "../../storage/deployments/claims.ts";
+import type { Caller } from "../access/access.ts";
+import { createResolved } from "../predictions/create-prediction.ts";
+import { findRelease } from "../predictions/version-resolution.ts";
+import type { Services } from "../services.ts";
+
+/** How long a probe may take. After that it is made again: the message of its end may be lost. */
+export const PROBE_MS = 2 * 3_600_000;
+
+/**
+ * Creates a prediction that starts a container of a release.
+ * @param probe its input; null: the container is only started
+ */
+export async function startContainer(
+  services: Services,
+  row: ToldRow,
+  probe: ReleaseConfiguration["probe"],
+): Promise<void> {
+  const { owner_id, owner, name, number, deployment_id } = row;
+  const target = await findRelease(services, owner_id, { owner, name, number });
+  if (!target) return;
+  const caller: Caller = {
+    ...{ user_id: owner_id, maker: "", role: "owner", ...WARM_UP },
+    ...{ scopes: ["predict"], priority: null, models: null },
+  };
+  const input = probe?.input ?? {};
+  const call = probe ? callOf(target.version, input) : null;
+  const request = { input, stream: false };
+  const order = { reference: `${owner}/${name}`, target, call, request };
+  const origin = services.settings.alerts.origin ?? "http://localhost";
+  try {
+    await createResolved(services, caller, order, {
+      ...{ origin, validateInput: false, waitSeconds: 0, cancelAfterSeconds: null, starts: true },
+      ...(!probe && { warmUp: true }),
+    });
+  } catch (error) {
+    logger.warn("Container of a deployment not started", { deployment_id, release: number, error });
+    // A refusal that the account can change, such as that of a budget, is a failure of the release.
+    if (!(error instanceof ProblemError) || error.code === "unavailable") return;
+    await recordFailed(services.db, deployment_id, number, error.message, Date.now());
+  }
+}
