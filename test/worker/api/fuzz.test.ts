@@ -292,12 +292,30 @@ test(`${REQUESTS} valid, nearly valid and hostile requests get declared answers`
   await readBehindTheEnd();
   // Only a trick sends more than a body may have, and seldom with a request that has one.
   await make("POST", "/models", { name: " ".repeat(10 * 1024 * 1024) });
+  await makeRareAnswers();
   await backUp();
   for (let made = 0; made < 3; made++) await makePinnable();
   await runAll(fc.sample(anyPlan, { numRuns: REQUESTS, seed: SEED }));
   expect(faults).toEqual([]);
   expect(sentSoFar).toBe(REQUESTS);
 });
+
+/** Gets a 304 and a 415, which random requests seldom get. */
+async function makeRareAnswers(): Promise<void> {
+  const { authorization = "" } = callers.user;
+  const read = {
+    ...{ method: "GET", url: `${ORIGIN}/v1/model_categories`, headers: { authorization } },
+    ...{ body: undefined, known: undefined },
+  };
+  const etag = (await ask(read)).headers.get("etag") ?? "";
+  const again = { ...read, headers: { authorization, "if-none-match": etag } };
+  const typed = {
+    ...{ ...read, method: "POST", url: `${ORIGIN}/v1/models`, body: "{}" },
+    headers: { authorization, "content-type": "text/plain" },
+  };
+  for (const sent of [again, typed])
+    judge(sent, await ask(sent), `made: ${curl(sent, callers.user)}`);
+}
 
 async function runAll(plans: Plan[]): Promise<void> {
   const queue = plans.values();
