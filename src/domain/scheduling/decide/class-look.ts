@@ -31,6 +31,7 @@ export class ClassLook {
   until = Number.POSITIVE_INFINITY;
   readonly #state: Known;
   readonly #turns = new Map<string, ReturnType<TurnOf>>();
+  readonly #servableKeys = new Map<string, boolean>();
   #candidates: Job[] | undefined;
   #firsts: Job[] | undefined;
 
@@ -41,16 +42,17 @@ export class ClassLook {
     this.now = now;
   }
 
-  /** Jobs in fair order, without those of accounts that have their share. */
+  /** Jobs in fair order, without those of accounts that have their share, and those that no container may serve. */
   get candidates(): readonly Job[] {
-    this.#candidates ??= [...taken(this.line.order(this.now, this.turnOf), LOOK_AHEAD)];
+    const order = this.line.order(this.now, this.turnOf);
+    this.#candidates ??= [...taken(this.#servable(order), LOOK_AHEAD)];
     return this.#candidates;
   }
 
   /** The first in turn of each priority. */
   get firsts(): readonly Job[] {
     this.#firsts ??= LEVELS.flatMap((level) => [
-      ...taken(this.line.orderOf(level, this.now, this.turnOf), 1),
+      ...taken(this.#servable(this.line.orderOf(level, this.now, this.turnOf)), 1),
     ]);
     return this.#firsts;
   }
@@ -78,6 +80,20 @@ export class ClassLook {
     const isFlood = this.#floods(account);
     this.until = Math.min(this.until, isFlood ? now + FLOOD.look_ms : wantedUntil);
     return Math.max(least, isFlood ? Math.min(most, this.#leftBy(account)) : most);
+  }
+
+  /** Leaves out the jobs of keys that may have no more containers, and whose containers are full. */
+  *#servable(jobs: Iterable<Job>): Generator<Job> {
+    for (const job of jobs) {
+      const { queueKey } = job;
+      let isServable = this.#servableKeys.get(queueKey);
+      if (isServable === undefined) {
+        const { fleet } = this.#state;
+        isServable = fleet.mayGrow(queueKey) || fleet.joinable(queueKey, () => true) !== undefined;
+        this.#servableKeys.set(queueKey, isServable);
+      }
+      if (isServable) yield job;
+    }
   }
 
   get #capacity(): number {

@@ -107,7 +107,31 @@ test("a key has at most as many containers as its claim allows, and no box is re
   expect(handOut(state, later).handouts).toEqual([]);
   expect(state.reservations.size).toBe(0);
   state.fleet.setClaims([claim({ min: 0, max: 2 })]);
+  // At first it waits for the container that is there.
+  expect(handOut(state, later).handouts).toEqual([]);
   expect(handOut(state, later + 600_000).handouts).toHaveLength(1);
+});
+
+test.each(["normal", "high"] as const)(
+  "jobs of priority %s that wait for a key with all its containers keep no others from starting",
+  (priority) => {
+    const state = poolOf([box("one", { containers: [busy("c", "story")] })]);
+    state.fleet.setClaims([claim({ account: "eve", min: 0, max: 1 })]);
+    for (let n = 0; n < 300; n++) state.ask(ask(`e${n}`, { account: "eve", priority }));
+    state.ask(ask("a", { key: "other" }));
+    expect(handOut(state, NOW).handouts.map(({ ask }) => ask.id)).toEqual(["a"]);
+  },
+);
+
+test("a box is reserved for a wide job behind one whose key has all its containers", () => {
+  const containers = [busy("c", "x"), busy("d", "y")];
+  const state = poolOf([box("one", { containers })]);
+  state.fleet.setClaims([claim({ account: "eve", gpus: 2, min: 0, max: 0 })]);
+  state.ask(ask("e", { account: "eve", gpus: 2 }));
+  state.ask(ask("wide", { key: "other", gpus: 2 }));
+  handOut(state, NOW);
+  handOut(state, NOW + 61_000);
+  expect([...state.reservations.values()]).toMatchObject([{ job: "wide" }]);
 });
 
 test("the jobs of a claim fill its containers, whatever share its account has", () => {
