@@ -71,6 +71,21 @@ export function reservationOf(spec: Priced & Limited, max_running: number | null
 }
 
 /**
+ * Returns what is reserved for versions of which any may run. What the runs of the first have cost says nothing of
+ * the others: each of these has enough to begin with.
+ */
+export function reservationOfAny(first: Reservation, others: readonly Reservation[]): Reservation {
+  const highest = (of: (one: Reservation) => number) => Math.max(...[first, ...others].map(of));
+  return {
+    ...first,
+    most: highest(({ most }) => most),
+    least: Math.max(first.least, ...others.map(({ enough }) => enough)),
+    enough: highest(({ enough }) => enough),
+    margin: highest(({ margin }) => margin),
+  };
+}
+
+/**
  * Returns what is reserved: the most that the prediction can cost, or less if that many of the account's last
  * runs of the version were cheaper. Its budgets need to have the least of it.
  * @param costs of these runs

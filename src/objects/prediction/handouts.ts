@@ -154,8 +154,8 @@ export class Handouts {
     const { spec } = life;
     const parts = await this.#openParts(spec);
     const { attempt: first } = life.state;
-    // The first runner may have connected meanwhile.
-    if (!first || this.#effects.channels.open(first.number)) return;
+    // The first runner may have connected meanwhile, or a fallback answers.
+    if (life.spec !== spec || !first || this.#effects.channels.open(first.number)) return;
     const second = life.openSecond(newSecret(), Date.now());
     if (!second) return;
     record.save();
@@ -176,12 +176,15 @@ export class Handouts {
   /** Hands a remote call to another object. If that does not take it, the alarm tries again. */
   async openRemote(record: PredictionRecord): Promise<void> {
     const { life } = record;
-    const parts = await this.#openParts(life.spec);
+    const { spec } = life;
+    const parts = await this.#openParts(spec);
+    // The next fallback has another host, which must not get this one's key.
+    if (life.spec !== spec) return;
     if (!parts && life.waiting) return this.#failWithoutVariables(record);
     const attempt = parts && life.openAttempt(newSecret(), Date.now());
     if (!attempt) return;
     record.save();
-    if ((await this.#offer(life.spec, attempt, record.input(), parts)) === "taken") return;
+    if ((await this.#offer(spec, attempt, record.input(), parts)) === "taken") return;
     if (!life.closeAttempt(attempt.number, Date.now())) return;
     life.recordDispatch(Date.now());
     this.#effects.commit(record);

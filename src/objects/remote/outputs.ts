@@ -41,6 +41,10 @@ export class Outputs extends PassingReporter {
     this.#storing.catch(() => {});
   }
 
+  override logs(text: string): void {
+    super.logs(this.#withoutKey(text));
+  }
+
   /** Resolves when all outputs are reported. @throws Failure */
   async settle(): Promise<void> {
     await this.#storing;

@@ -3,7 +3,7 @@ import { hasRole } from "../../domain/accounts/access.ts";
 import { interfaceOf, REMOTE_HARDWARE } from "../../domain/models/remote.ts";
 import { pickVariables } from "../../domain/models/variables.ts";
 import { pricesInForce } from "../../domain/money/prices-in-force.ts";
-import type { Reservation } from "../../domain/money/reservation.ts";
+import { reservationOfAny } from "../../domain/money/reservation.ts";
 import { responsesViaOf } from "../../domain/openai/call.ts";
 import {
   holdsRow,
@@ -81,11 +81,11 @@ export async function predictionSpec(
   const maker = makerOf(caller, request, budgeted);
   const charges_setup = settings.chargesSetup;
   const { setup_timeout_seconds } = timeLimits(services, target.version);
-  const reservation = dearest(
-    [spec, ...others].map((one) =>
-      reservationFor(caller, maker, budgeted, { ...one, charges_setup, setup_timeout_seconds }),
-    ),
-  );
+  const reserving = (one: VersionSpec) =>
+    reservationFor(caller, maker, budgeted, { ...one, charges_setup, setup_timeout_seconds });
+  const first = reserving(spec);
+  const rest = others.map(reserving).filter((one) => one !== null);
+  const reservation = first && reservationOfAny(first, rest);
   return {
     url: `${origin}/v1/predictions/${id}`,
     user_id: caller.user_id,
@@ -193,20 +193,6 @@ async function versionSpec(
     },
     ...(weights && { weights }),
     timeout_seconds,
-  };
-}
-
-/** Returns what is reserved for versions of which any may run. */
-function dearest([first = null, ...others]: (Reservation | null)[]): Reservation | null {
-  const all = [first, ...others].filter((one) => one !== null);
-  const highest = (of: (one: Reservation) => number) => Math.max(...all.map(of));
-  if (!first || others.length === 0) return first;
-  return {
-    ...first,
-    most: highest(({ most }) => most),
-    least: highest(({ least }) => least),
-    enough: highest(({ enough }) => enough),
-    margin: highest(({ margin }) => margin),
   };
 }
 

@@ -219,7 +219,8 @@ export async function resolveFallbacks(
   { version, deployment }: ResolvedVersion,
 ): Promise<ResolvedFallback[]> {
   const found = (deployment?.fallbacks ?? []).map(async ({ model, after_seconds }) => {
-    const target = await resolveVersion(services, caller, model).catch((error) => {
+    // The request runs the deployment's own model (`Caller.runs`).
+    const target = await resolveVersion(services, { ...caller }, model).catch((error) => {
       if (error instanceof ProblemError) return undefined;
       throw error;
     });

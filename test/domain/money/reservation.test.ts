@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import {
   MIN_RUNS,
   reservationOf,
+  reservationOfAny,
   reservedAmounts,
   usedUpAt,
 } from "../../../src/domain/money/reservation.ts";
@@ -47,6 +48,19 @@ test("a run whose version has run often reserves what the dearest has cost, and 
   expect(unitsOf({}, ran(30))).toEqual([30, 30]);
   expect(unitsOf({}, ran(300))).toEqual([300, 60]);
   expect(unitsOf({ prices: { per_image: UNIT } }, ran(40))).toEqual([80, 70]);
+});
+
+test("a fallback has enough reserved to begin with, however little the version before it costs", () => {
+  const free = reservationOf({ ...spec({}), price_per_hour: null }, null);
+  const perImage = reservationOf(
+    { ...spec({ prices: { per_second: 0, per_image: UNIT } }), charges_setup: false },
+    null,
+  );
+  const costs = Array.from({ length: MIN_RUNS }, () => 0);
+  expect(reservedAmounts(free, costs)).toEqual({ amount: 0, least: 0 });
+  const any = reservationOfAny(free, [perImage]);
+  expect(reservedAmounts(any, costs)).toEqual({ amount: 10 * UNIT, least: 10 * UNIT });
+  expect(reservationOfAny(free, [])).toEqual(free);
 });
 
 test("a reservation lasts as long as setup and run take to cost it, each at its price", () => {

@@ -184,6 +184,15 @@ describe("a host with Replicate's API", () => {
     });
   });
 
+  test("a key that the host repeats in its logs does not reach them", async () => {
+    const world = await newRemoteWorld({ api: "replicate" });
+    await world.answers(part([`key=${KEY}`], "succeeded"));
+    const { id } = await run(world, {});
+    const events = await eventsOf(world.client.stream(id));
+    expect(named(events, "logs")).toEqual(["key=…"]);
+    expect(JSON.stringify(events)).not.toContain(KEY);
+  });
+
   test("a prediction that fails there fails with its error", async () => {
     const world = await newRemoteWorld({ api: "replicate" });
     await world.answers(part([], "failed", { error: "Out of memory" }));
