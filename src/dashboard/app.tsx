@@ -40,6 +40,7 @@ import { alertPages } from "./alerts/routes.tsx";
 import { auditPages, operatorAuditPages } from "./audit/routes.tsx";
 import { budgetPages, operatorBudgetPages } from "./budgets/routes.tsx";
 import { type Dashboard, loadFlash, type PageContext, pages } from "./context.ts";
+import { deploymentPages } from "./deployments/routes.tsx";
 import { devicePages } from "./device/routes.tsx";
 import { findPages } from "./find/routes.tsx";
 import { fleetPages } from "./fleet/routes.tsx";
@@ -192,6 +193,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     imagePages,
     sharePages,
     deliveryPages,
+    deploymentPages,
     webhookPages,
   ]) {
     dashboard.route("/", group);

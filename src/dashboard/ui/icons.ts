@@ -1,6 +1,7 @@
 /** The icons of pages, and which of the Heroicons (16 px, solid) each is. Those of statuses are in style/icons.css. */
 export const ICONS = {
   audit: "clipboard-document-list",
+  deployments: "rocket-launch",
   docs: "book-open",
   done: "check-circle",
   find: "magnifying-glass",

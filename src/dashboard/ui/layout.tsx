@@ -69,6 +69,7 @@ type Place = readonly [address: string, name: string, icon: IconName];
 
 const MODELS: Place = ["/models", "Models", "models"];
 const PREDICTIONS: Place = ["/predictions", "Predictions", "predictions"];
+const DEPLOYMENTS: Place = ["/account/deployments", "Deployments", "deployments"];
 const USAGE: Place = ["/account/usage", "Usage", "usage"];
 const WEBHOOKS: Place = ["/account/webhooks", "Webhooks", "webhooks"];
 const OPERATOR_PLACES: Place[] = [
@@ -81,12 +82,13 @@ const DOCS: Place = ["/docs", "Docs", "docs"];
 
 /** The places of the viewer's account. */
 function placesOf(viewer: Viewer): Place[] {
-  if (isPersonal(viewer)) return [MODELS, PREDICTIONS, USAGE, WEBHOOKS];
+  if (isPersonal(viewer)) return [MODELS, PREDICTIONS, DEPLOYMENTS, USAGE, WEBHOOKS];
   const base = baseOf(viewer);
   return [
     [base, "Overview", "home"],
     [`/models/${viewer.account.username}`, "Models", "models"],
     PREDICTIONS,
+    DEPLOYMENTS,
     USAGE,
     ...(hasRole(viewer.caller, "developer") ? [WEBHOOKS] : []),
     [`${base}/members`, "Members", "users"],
