@@ -50,7 +50,9 @@ export const accountsOf = ({ user, account, organizations }: Viewer): UserRow[] 
 /** Pages that lead to the page of their kind when the viewer switches to another account. */
 const KINDS = [
   ...["/predictions", "/models/new", "/models/publish", "/tokens"],
-  ...["usage", "deployments", "webhooks", "images", "shares", "data", "delete"].map((page) => `/account/${page}`),
+  ...["usage", "deployments", "webhooks", "images", "shares", "data", "delete"].map(
+    (page) => `/account/${page}`,
+  ),
   "/account",
 ];
 

@@ -84,6 +84,7 @@ async function makeOrganization() {
       body,
     },
   );
+  await owner.fetch("POST", "/deployments", { body: { name: "alias", model: MODEL } });
   const limit = { body: { limit: "50", window: "month" } };
   const { id: budget } = await owner.call(budgetShape, "POST", "/budgets", limit);
   return { organization: username, invitation, token, ownToken: await findOwnToken(), budget };

@@ -21,15 +21,13 @@ export const DeploymentsPage = ({ page, isDeveloper, draft }: ListProps) => {
     <>
       <h1>Deployments</h1>
       <p class="hint">
-        A deployment is a name that runs one version of a model. It can keep containers running, and each
-        change is a release that you can take back.{" "}
+        A deployment is a name that runs one version of a model. It can keep containers running, and
+        each change is a release that you can take back.{" "}
         <a href="/docs/deployments">How deployments work</a>
       </p>
       {isEmpty ? (
         <Empty title="No deployments yet">
-          <p>
-            Create one to call a model under a name of your own, whatever version it runs.
-          </p>
+          <p>Create one to call a model under a name of your own, whatever version it runs.</p>
         </Empty>
       ) : (
         <div class="scroll">
@@ -268,9 +266,7 @@ const Releases = ({ releases, deployment: { current_release, next_release } }: R
     >
       {releases.map((release) => (
         <tr>
-          <th scope="row">
-            {release.number}
-          </th>
+          <th scope="row">{release.number}</th>
           <td data-label="Runs">
             <Runs release={release} />
           </td>

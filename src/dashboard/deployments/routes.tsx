@@ -99,7 +99,11 @@ async function showList(c: PageContext, draft: Draft = emptyDraft) {
   );
 }
 
-async function show(c: PageContext, draft: Draft = emptyDraft, displaces?: ChangedDeployment["displaces"]) {
+async function show(
+  c: PageContext,
+  draft: Draft = emptyDraft,
+  displaces?: ChangedDeployment["displaces"],
+) {
   const { services } = c.var;
   const { caller } = viewerOf(c);
   const place = placeIn(c);

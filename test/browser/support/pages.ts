@@ -109,6 +109,8 @@ export const PAGES: Record<string, PageVisit[]> = {
   "/account/usage": [page(people, "/account/usage", "/account/usage?days=90")],
   "/account/images": [page(people, "/account/images")],
   "/account/shares": [page(people, "/account/shares")],
+  "/account/deployments": [page(people, "/account/deployments")],
+  "/account/deployments/:name": [{ to: operators, at: () => ["/account/deployments/alias"] }],
   "/account/webhooks": [page(people, "/account/webhooks")],
   "/account/webhooks/:id": [
     { to: operators, at: ({ endpoint }) => [`/account/webhooks/${endpoint}`] },

@@ -16,6 +16,7 @@ import {
   newInvitation,
   newJoining,
   newOperatorPlace,
+  newOwnDeployment,
   newPasskey,
   newPlaceWithin,
   newPushed,
@@ -49,6 +50,7 @@ const ONE_MODEL = "/models/:owner/:name";
 const NUMBER = ":number{[1-9][0-9]{0,8}}";
 const RUN = "/predictions/:prediction_id";
 const WEBHOOKS = "/account/webhooks";
+const DEPLOYMENTS = "/account/deployments";
 
 const ownModel: DashboardRoute = {
   audience: "owner",
@@ -67,6 +69,11 @@ const hiddenModel: DashboardRoute = {
   audience: "owner",
   parameters: newVersion,
   anonymousStatus: 404,
+};
+const ownDeployment: DashboardRoute = {
+  audience: "owner",
+  role: "developer",
+  parameters: newOwnDeployment,
 };
 const ownEndpoint: DashboardRoute = {
   audience: "owner",
@@ -216,6 +223,15 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /account/images": developers,
   "GET /account/shares": developers,
   "POST /account/shares/:id/revoke": { audience: "owner", role: "developer", parameters: newShare },
+  [`GET ${DEPLOYMENTS}`]: each,
+  [`POST ${DEPLOYMENTS}`]: {
+    ...ownDeployment,
+    form: ({ model = "" }) => ({ name: unique("deployment"), model, min_instances: "0" }),
+  },
+  [`GET ${DEPLOYMENTS}/:name`]: { audience: "owner", parameters: newOwnDeployment },
+  [`POST ${DEPLOYMENTS}/:name`]: { ...ownDeployment, form: () => ({ max_instances: "3" }) },
+  [`POST ${DEPLOYMENTS}/:name/rollback`]: ownDeployment,
+  [`POST ${DEPLOYMENTS}/:name/delete`]: ownDeployment,
   [`GET ${WEBHOOKS}`]: developers,
   [`POST ${WEBHOOKS}`]: {
     ...developers,

@@ -13,6 +13,7 @@ import {
   newOperator,
   signInAgain,
 } from "./dashboard-users.ts";
+import { newDeployment } from "./deployments.ts";
 import { addSecret, newEndpoint } from "./endpoints.ts";
 import { eventually } from "./eventually.ts";
 import { beginUpload, sendParts } from "./files.ts";
@@ -254,6 +255,16 @@ export async function newEndedRun(person: DashboardUser): Promise<RouteParameter
  * Creates the only endpoint of the account, which may have four. It has two secrets, since one of them may be
  * deleted.
  */
+/** Creates a deployment of the person's account, with two releases, and the model that it runs. */
+export async function newOwnDeployment(person: DashboardUser): Promise<RouteParameters> {
+  const { client } = person;
+  const place = await newVersion(person);
+  const model = `${place.owner}/${place.name}`;
+  const { owner, name } = await newDeployment(client, { model });
+  await client.ok("PATCH", `/v1/deployments/${owner}/${name}`, { max_instances: 2 });
+  return { name, model };
+}
+
 export async function newWebhookEndpoint(person: DashboardUser): Promise<RouteParameters> {
   const { client, user_id } = person;
   await env.DB.prepare("DELETE FROM webhook_endpoints WHERE user_id = ?").bind(user_id).run();
