@@ -7,6 +7,8 @@ import {
   changedDeployment,
   type Deployment,
   deployment,
+  type Fallback,
+  fallback,
 } from "../../protocol/deployment.ts";
 import { Misuse } from "../failure.ts";
 import { choice, integerOption, modelArgument, wholeModelArgument } from "../options.ts";
@@ -82,6 +84,11 @@ export const deployCommand = (host: Host) =>
       "JSON input of a run that must succeed before the release takes over",
       probeOption,
     )
+    .option(
+      "--fallback <fallbacks...>",
+      "models that answer in turn if the version cannot: owner/name, owner/name:3, or owner/name=20 after 20 seconds",
+      fallbackOption,
+    )
     .option("--allow-downtime", "stop the release that runs if the new one has no room beside it")
     .option("--dry-run", "check the change, and show what its containers displace")
     .addHelpText("after", MORE)
@@ -98,6 +105,7 @@ export const deployCommand = (host: Host) =>
         max_concurrency: options.maxConcurrency,
         priority: options.priority,
         probe: options.probe,
+        fallbacks: options.fallback,
       };
       const query = `?dry_run=${options.dryRun === true}&allow_downtime=${options.allowDowntime === true}`;
       const body = JSON.parse(JSON.stringify(settings));
@@ -106,6 +114,15 @@ export const deployCommand = (host: Host) =>
         : await create(service, path, query, body, model !== undefined);
       output.result(textOf(made, path, options.dryRun === true), made);
     });
+
+/** @param before the fallbacks that are named before this one */
+function fallbackOption(text: string, before: Fallback[] = []): Fallback[] {
+  const [model = "", seconds] = text.split("=");
+  const after_seconds = seconds === undefined ? null : Number(seconds);
+  const { data } = fallback.safeParse({ model, after_seconds });
+  if (data) return [...before, data];
+  throw new InvalidArgumentError("Use owner/name, or owner/name=20 for a time in seconds.");
+}
 
 function probeOption(text: string): { input: Record<string, unknown> } {
   try {
