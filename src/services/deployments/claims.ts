@@ -55,22 +55,34 @@ interface Told extends ToldRow {
   min: number;
 }
 
-/** Limits claims to the grants of their accounts: the oldest deployments come first. */
+/**
+ * Limits claims to the grants of their accounts: the oldest deployments come first. The release before has the room
+ * of the one that runs once more, and what is left when all of these have theirs.
+ */
 function withinGrants(rows: ToldRow[]): Told[] {
   const left = new Map<string, number>();
-  return [...Map.groupBy(rows, ({ deployment_id }) => deployment_id).values()].flatMap((all) => {
-    const isStopped = all.some(({ number, next, room }) => number === next && room === "stop");
-    return [...Map.groupBy(all, ({ hardware }) => hardware)].flatMap(([hardware, ofClass]) => {
-      const account = `${ofClass[0]?.owner_id} ${hardware}`;
-      const granted = left.get(account) ?? ofClass[0]?.granted ?? 0;
-      const isCounted = ({ number, current, next }: ToldRow) => [current, next].includes(number);
-      const most = Math.max(0, ...ofClass.filter(isCounted).map((row) => row.min_instances));
-      left.set(account, granted - Math.min(granted, most));
-      return ofClass.map((row) => {
-        const ends = isStopped && row.number === row.current;
-        return { ...row, min: ends ? 0 : Math.min(row.min_instances, granted) };
-      });
-    });
+  const take = ({ owner_id, hardware, granted }: ToldRow, wanted: number): number => {
+    const account = `${owner_id} ${hardware}`;
+    const rest = left.get(account) ?? granted;
+    left.set(account, rest - Math.min(rest, wanted));
+    return Math.min(rest, wanted);
+  };
+  const isBefore = ({ number, current, next }: ToldRow) => ![current, next].includes(number);
+  const isNext = ({ number, next }: ToldRow) => number === next;
+  const stopped = rows.filter((row) => isNext(row) && row.room === "stop");
+  const isStopped = ({ deployment_id, number, current }: ToldRow) =>
+    number === current && stopped.some((row) => row.deployment_id === deployment_id);
+  const nameOfClass = (row: ToldRow) => `${row.deployment_id} ${row.hardware}`;
+  const taken = new Map<string, number>();
+  for (const row of rows.filter((row) => !isBefore(row))) {
+    const name = nameOfClass(row);
+    const own = taken.get(name) ?? 0;
+    taken.set(name, own + take(row, Math.max(0, row.min_instances - own)));
+  }
+  return rows.map((row) => {
+    const own = taken.get(nameOfClass(row)) ?? 0;
+    const more = isBefore(row) ? take(row, Math.max(0, row.min_instances - own)) : 0;
+    return { ...row, min: isStopped(row) ? 0 : Math.min(row.min_instances, own + more) };
   });
 }
 
@@ -134,7 +146,11 @@ export async function sweepDeployments(
   const rows = found.told.toSorted((a, b) => b.number - a.number);
   for (const row of rows) {
     const { status } = statusIn(found, row.deployment_id, row.number);
-    if (status) await start(services, row, status, now);
+    if (!status) continue;
+    // A deployment whose start cannot be made does not hold up the others.
+    await start(services, row, status, now).catch((error) =>
+      logger.warn("Deployment not started", { deployment_id: row.deployment_id, error }),
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 /** Starts containers of deployments by predictions of their account. */
 import { WARM_UP } from "../../domain/accounts/usage.ts";
 import { callOf } from "../../domain/openai/call.ts";
+import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
 import type { ReleaseConfiguration } from "../../protocol/deployment.ts";
@@ -41,8 +42,9 @@ export async function startContainer(
     });
   } catch (error) {
     logger.warn("Container of a deployment not started", { deployment_id, release: number, error });
-    // A refusal that the account can change, such as that of a budget, is a failure of the release.
-    if (!(error instanceof ProblemError) || error.code === "unavailable") return;
+    // A refusal that the account can change, such as that of a budget or an input, is a failure of the release.
+    const isRefusal = error instanceof ProblemError || error instanceof ValidationFailure;
+    if (!isRefusal || ("code" in error && error.code === "unavailable")) return;
     await recordFailed(services.db, deployment_id, number, error.message, Date.now());
   }
 }

@@ -199,6 +199,38 @@ test("the containers of the release before are kept for an hour", async () => {
   expect(await kept()).toEqual(["two"]);
 });
 
+test("the containers of the release before are kept within the grant", async () => {
+  const { world, runner } = await grantedWorld(1);
+  const { client, model, hardware } = world;
+  const claiming = { model, version: 1, min_instances: 1 };
+  const made = await newDeployment(client, claiming);
+  const { keys } = await starts(runner);
+  await reaches(world, made, 1, null);
+  const one = readyContainer({ name: "one", key: keys.container, hardware });
+  const kept = async () => (await runner.tellState({ jobs: [], containers: [one] })).body.keep;
+  expect(await kept()).toEqual(["one"]);
+  await client.ok("PATCH", at(made), { min_instances: 0 });
+  expect(await kept()).toEqual(["one"]);
+  await newDeployment(client, claiming);
+  expect((await kept()) ?? []).toEqual([]);
+});
+
+test("a probe whose input is refused fails its release, and says why", async () => {
+  const { world, made } = await newStarted();
+  const { client, model } = world;
+  const properties = { image: { type: "string", format: "uri" } };
+  const { number } = await client.ok<{ number: number }>("POST", `/v1/models/${model}/versions`, {
+    release_notes: "",
+    container_image_digest: `sha256:${"c".repeat(64)}`,
+    schemas: { prediction: { input: { type: "object", properties }, output: {} } },
+  });
+  const probe = { input: { image: `/v1/uploads/${crypto.randomUUID()}` } };
+  await client.ok("PATCH", at(made), { version: number, probe });
+  await reaches(world, made, 1, null);
+  const { items } = await pageAt<Release>(client, at(made, "/releases"));
+  expect(items[0]).toMatchObject({ number: 2, failure: expect.stringContaining("was not found") });
+});
+
 test("a container that was lost is started again, by one of several sweeps", async () => {
   const { world, runner } = await newStarted();
   await runner.tellState({ jobs: [], containers: [] });
