@@ -23,11 +23,13 @@ export async function startContainer(
   row: ToldRow,
   probe: ReleaseConfiguration["probe"],
 ): Promise<void> {
-  const { owner_id, owner, name, number, deployment_id } = row;
+  const { owner_id, owner, name, number, deployment_id, created_by } = row;
   const target = await findRelease(services, owner_id, { owner, name, number });
   if (!target) return;
+  // The budget of the member who asks for a probe applies to it, as to other runs; starts are the account's.
+  const maker = probe && created_by !== null && created_by !== owner_id ? created_by : "";
   const caller: Caller = {
-    ...{ user_id: owner_id, maker: "", role: "owner", ...WARM_UP },
+    ...{ user_id: owner_id, maker, role: "owner", ...WARM_UP },
     ...{ scopes: ["predict"], priority: null, models: null },
   };
   const input = probe?.input ?? {};

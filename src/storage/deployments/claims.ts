@@ -29,6 +29,7 @@ export const listTold = (db: Database, now: number, pool: string | undefined) =>
       max_instances: releases.max_instances,
       max_concurrency: releases.max_concurrency,
       probe: releases.probe,
+      created_by: releases.created_by,
       room: releases.room,
       granted: sql<number>`coalesce((SELECT instances FROM capacity_grants
         WHERE account_id = ${deployments.owner_id}

@@ -8,6 +8,7 @@ import { pageAt, publish } from "../support/catalogue.ts";
 import { newDeployment } from "../support/deployments.ts";
 import { eventually } from "../support/eventually.ts";
 import { inAccount } from "../support/objects.ts";
+import { newOrganization } from "../support/organizations.ts";
 import { deliver } from "../support/queues.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -229,6 +230,23 @@ test("a probe whose input is refused fails its release, and says why", async () 
   await reaches(world, made, 1, null);
   const { items } = await pageAt<Release>(client, at(made, "/releases"));
   expect(items[0]).toMatchObject({ number: 2, failure: expect.stringContaining("was not found") });
+});
+
+test("a probe is a run of the member who asks for it, and the start of a container is the account's", async () => {
+  const organization = await newOrganization();
+  const { username, hardware, model, user_id } = organization;
+  await operator.ok("PUT", `/v1/operator/users/${username}/capacity/${hardware}`, { instances: 4 });
+  await (await organization.runner(4)).tellState({ jobs: [], containers: [] });
+  const { client, user_id: member } = await organization.join("developer");
+  const claiming = { model, min_instances: 1 };
+  await newDeployment(client, claiming);
+  const makers = () => inAccount(user_id, "SELECT maker FROM predictions ORDER BY created_at");
+  await sweepDeployments(services, Date.now());
+  await eventually(async () => expect(await makers()).toEqual([{ maker: "" }]));
+  advance(1);
+  await newDeployment(client, { ...claiming, probe: { input: {} } });
+  await sweepDeployments(services, Date.now());
+  await eventually(async () => expect(await makers()).toEqual([{ maker: "" }, { maker: member }]));
 });
 
 test("a container that was lost is started again, by one of several sweeps", async () => {
