@@ -158,7 +158,7 @@ interface OneProps {
   releases: Page<Release>;
   isDeveloper: boolean;
   draft: Draft;
-  /** What the change in the draft takes from others, if that was asked for. */
+  /** Containers that the change in the draft takes from others, if that was asked for. */
   displaces: ChangedDeployment["displaces"] | undefined;
 }
 

@@ -96,6 +96,7 @@ async function requireFallbacks(
   version: ResolvedVersion["version"],
   fallbacks: ReleaseSettings["fallbacks"],
 ): Promise<void> {
+  let local = version.configuration.local_only ? `version ${version.number}` : undefined;
   for (const [n, { model }] of fallbacks.entries()) {
     const at: Loc = ["body", "fallbacks", `${n}`, "model"];
     const target = await resolveVersion(services, caller, model).catch((error) => {
@@ -105,11 +106,12 @@ async function requireFallbacks(
     if (target.deployment)
       throw invalid(at, `'${model}' is a deployment. Name a model, with or without its version`);
     const { configuration } = target.version;
-    if (version.configuration.local_only && configuration.remote)
+    if (local !== undefined && configuration.remote)
       throw invalid(
         at,
-        `'${model}' is a remote version, and inputs of version ${version.number} stay on this installation's machines (local_only)`,
+        `'${model}' is a remote version, and inputs of ${local} stay on this installation's machines (local_only)`,
       );
+    if (configuration.local_only) local = `'${model}'`;
     if (!isFallbackFor(version, target.version))
       throw invalid(
         at,

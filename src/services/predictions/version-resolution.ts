@@ -227,14 +227,21 @@ export async function resolveFallbacks(
     const fits = target && !target.deployment && isFallbackFor(version, target.version);
     return fits ? [{ after_seconds, target }] : [];
   });
-  return (await Promise.all(found)).flat();
+  const fallbacks = (await Promise.all(found)).flat();
+  // Inputs that may not leave the machines of the installation for one version leave them for none.
+  const isLocal = [version, ...fallbacks.map(({ target }) => target.version)].some(
+    ({ configuration }) => configuration.local_only,
+  );
+  return fallbacks.filter(
+    ({ target }) => !isLocal || target.version.configuration.remote === undefined,
+  );
 }
 
-/** Whether a version can answer what another was asked, and may. */
+/** Whether a version can answer what another was asked. */
 export const isFallbackFor = (
   { configuration: from }: Pick<VersionRow, "configuration">,
   { configuration: to }: Pick<VersionRow, "configuration">,
-): boolean => interfaceOf(from) === interfaceOf(to) && !(from.local_only && to.remote);
+): boolean => interfaceOf(from) === interfaceOf(to);
 
 /** Whether the model is private and another account's, so that the right to run it can end. */
 export const isBorrowed = (

@@ -215,4 +215,11 @@ test("fallbacks that cannot answer are refused, with what to do", async () => {
     fallbacks: [{ model: far.model }],
   });
   expect(answer.body.detail[0]?.msg).toMatch(/stay on this installation's machines/);
+  const open = await newWorld({ configuration: { interface: "vendora" }, visibility: "public" });
+  const chain = await local.client.json<{ detail: { msg: string }[] }>("POST", "/v1/deployments", {
+    name: "chain",
+    model: open.model,
+    fallbacks: [{ model: local.model }, { model: far.model }],
+  });
+  expect(chain.body.detail[0]?.msg).toMatch(/inputs of '.*' stay on this installation's machines/);
 });
