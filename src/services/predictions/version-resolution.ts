@@ -228,13 +228,12 @@ export async function resolveFallbacks(
     return fits ? [{ after_seconds, target }] : [];
   });
   const fallbacks = (await Promise.all(found)).flat();
-  // Inputs that may not leave the machines of the installation for one version leave them for none.
-  const isLocal = [version, ...fallbacks.map(({ target }) => target.version)].some(
-    ({ configuration }) => configuration.local_only,
-  );
-  return fallbacks.filter(
-    ({ target }) => !isLocal || target.version.configuration.remote === undefined,
-  );
+  // Inputs of a version that keeps them on the installation's machines do not leave them behind it.
+  let isLocal = version.configuration.local_only;
+  return fallbacks.filter(({ target: { version: next } }) => {
+    isLocal ||= next.configuration.local_only;
+    return !isLocal || next.configuration.remote === undefined;
+  });
 }
 
 /** Whether a version can answer what another was asked. */
