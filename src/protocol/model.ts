@@ -223,6 +223,10 @@ export const configuration = z
       description:
         "The host that runs the version, with `interface: remote`. Inputs of its predictions are sent there",
     }),
+    trace_content: z.boolean().optional().meta({
+      description:
+        "Whether traces have the first 8,000 characters of inputs and outputs, of runs by the model's owner only",
+    }),
     local_only: z.boolean().optional().meta({
       description:
         "Whether inputs of the version must not leave the machines of this installation: it is no remote version, and none may stand in for it",

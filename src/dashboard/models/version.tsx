@@ -171,6 +171,7 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
     ["Listen timeout", seconds(rest.listen_timeout_seconds)],
     ["Variables", variable_names.length > 0 && <code>{variable_names.join(", ")}</code>],
     ["Weights", targets.length > 0 && <code>{targets.join(", ")}</code>],
+    ["Traces", rest.trace_content && "Have inputs and outputs of the owner's own runs"],
     ["Inputs", rest.local_only && "Never leave the machines of this installation"],
   ];
   const facts = remote ? remoteFacts : containerFacts;

@@ -107,6 +107,8 @@ export interface PredictionSpec {
   weights?: SpecWeight[];
   /** The place of the input when it is too large for the object. */
   stored_input: StoredValue | null;
+  /** Whether the prediction's trace has the beginning of its input and output. */
+  trace_content?: true;
   /** The prediction starts a container for a capacity claim, and does not run the model. */
   warm_up?: true;
   stream: boolean;
@@ -139,6 +141,7 @@ export type VersionSpec = Pick<
   | ("model_id" | "model_owner_id" | "is_borrowed" | "model" | "hardware" | "price_per_hour")
   | ("image" | "keys" | "interface" | "egress" | "variables" | "measure" | "setup_logs" | "limits")
   | ("timeout_seconds" | "prices" | "responses" | "remote" | "describe" | "weights")
+  | "trace_content"
 >;
 
 /** A version that answers if those before it cannot. */
@@ -151,7 +154,7 @@ export interface Fallback {
 /** The fields of a version that another may lack. */
 const NO_OPTIONS = {
   ...{ prices: undefined, responses: undefined, remote: undefined },
-  ...{ describe: undefined, weights: undefined },
+  ...{ describe: undefined, weights: undefined, trace_content: undefined },
 };
 
 /** Returns the spec after the prediction has fallen back so many times. */

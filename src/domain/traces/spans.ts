@@ -1,7 +1,7 @@
 /**
  * The spans of a prediction that has ended, from times that are known by then: the request, the time in the
  * queue, the setup, and the run, with the names of OpenTelemetry's GenAI conventions. They have nothing of the
- * input or the output, nor of the text of an error, which may quote them.
+ * input or the output, unless `Content` is given, nor of the text of an error, which may quote them.
  */
 import type { OpenAiCall } from "../../protocol/runner.ts";
 import { type Attribute, SPAN_KINDS, type Span, STATUS_ERROR } from "../../protocol/traces.ts";
@@ -25,6 +25,9 @@ const PHASES = { pulling: "pull", starting: "start" } as const;
 
 type Values = Record<string, string | number | null>;
 
+/** The beginning of the input and the output as JSON, if the version's owner wants them in traces. */
+export type Content = Partial<Record<"auspex.input" | "auspex.output", string>>;
+
 /** A span between two times, unix ms. */
 interface Part {
   id: string;
@@ -43,6 +46,7 @@ export function spansOf(
   spec: PredictionSpec,
   state: PredictionState,
   { moments, times }: Pick<RunFacts, "moments" | "times">,
+  content: Content = {},
 ): Span[] {
   const steps = timeline(moments, times);
   const timeOf = (kind: Step["kind"]) => steps.find((step) => step.kind === kind)?.at ?? null;
@@ -95,7 +99,7 @@ export function spansOf(
       kind: "client",
       from: ready,
       to: run?.seconds == null ? ended : Math.min(ended, ready + run.seconds * 1_000),
-      values: runValues(spec, state, operation, output?.seconds ?? null),
+      values: { ...runValues(spec, state, operation, output?.seconds ?? null), ...content },
       error,
     });
   }

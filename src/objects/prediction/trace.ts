@@ -4,6 +4,7 @@ import type { PlannedDelivery } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { Span } from "../../protocol/traces.ts";
+import type { Piece } from "../stubs/content.ts";
 import { pastFactsOf } from "./reads.ts";
 import type { PredictionRecord } from "./record.ts";
 
@@ -15,7 +16,26 @@ export async function sendTrace(env: Bindings, record: PredictionRecord): Promis
   const { trace } = spec;
   if (!trace) return;
   await scheduler.wait(DELAY_MS);
-  await send(env, record, () => spansOf(trace, spec, state, pastFactsOf(record)));
+  await send(env, record, () => {
+    const content = spec.trace_content && {
+      "auspex.input": beginningOf([record.input()]),
+      "auspex.output": beginningOf(record.wholeOutput()),
+    };
+    return spansOf(trace, spec, state, pastFactsOf(record), content);
+  });
+}
+
+/** A message of the queue has 128 KB at most. */
+const CONTENT_CHARS = 8_000;
+
+/** Returns the first characters of a JSON text. A part that is stored elsewhere is left out. */
+function beginningOf(pieces: Iterable<Piece>): string {
+  let text = "";
+  for (const piece of pieces) {
+    text += typeof piece === "string" ? piece : "…";
+    if (text.length >= CONTENT_CHARS) break;
+  }
+  return text.slice(0, CONTENT_CHARS);
 }
 
 /** Sends the span of a delivery that has ended. A stream has too many deliveries of the event `output`. */

@@ -192,6 +192,8 @@ async function versionSpec(
       }),
     },
     ...(weights && { weights }),
+    // Inputs of others are not the owner's to show.
+    ...(configuration.trace_content && isOwn && { trace_content: true as const }),
     timeout_seconds,
   };
 }

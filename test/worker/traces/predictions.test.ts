@@ -64,6 +64,30 @@ test("a prediction continues the caller's trace to the container, and its end re
   for (const span of spans) expect(attributeOf(span, "auspex.prediction.id")).toBe(body.id);
 });
 
+test("a version whose owner wants it has the beginnings of the owner's inputs and outputs, not of others'", async () => {
+  const world = await newWorld({
+    configuration: { trace_content: true },
+    visibility: "public",
+  });
+  const { bindings, path } = tracing();
+  const long = SECRET.padEnd(20_000, "x");
+  const traces = holdTraces();
+  const runBy = async (client: Client) => {
+    await new ClientOf(client, bindings).create({ model: world.model, input: { prompt: long } });
+    const { channel } = await (await world.runner()).work();
+    await channel.succeed(SECRET);
+  };
+  await runBy(world.client);
+  await deliverTraces(bindings, await traces.sent());
+  const [spans = []] = await collected(path);
+  const run = named(spans, `predict ${world.model}`);
+  expect(attributeOf(run, "auspex.input")).toHaveLength(8_000);
+  expect(attributeOf(run, "auspex.input")).toMatch(`{"prompt":"${SECRET}`);
+  expect(attributeOf(run, "auspex.output")).toBe(JSON.stringify([SECRET]));
+  await runBy(await world.stranger());
+  expect(JSON.stringify((await traces.sent(2))[1])).not.toContain(SECRET);
+});
+
 test("a webhook's delivery is a span of its prediction's trace, without its address and its data", async () => {
   const world = await newWorld();
   const { bindings, path } = tracing();
