@@ -7,7 +7,8 @@ import { TimedOut } from "../../src/lib/timeout.ts";
 import { ANSWER_MS, bounded } from "../../src/objects/stubs/bounded.ts";
 
 /** The namespaces of src/env.ts, except as text in quotes. */
-const NAMESPACE = /(?<!")\b(?:PREDICTION|ACCOUNT|AUDIT|METRICS|POOL|REMOTE|RUNNER|CONVERSATION)\b(?!")/;
+const NAMESPACE =
+  /(?<!")\b(?:PREDICTION|ACCOUNT|AUDIT|METRICS|POOL|REMOTE|RUNNER|CONVERSATION)\b(?!")/;
 const STUBS = /^src\/objects\/stubs\/(?!bounded|content|jurisdiction)\w+\.ts$/;
 /** Matches a method call on a namespace, or on that of the jurisdiction, and the code before it. */
 const MADE =
