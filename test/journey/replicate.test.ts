@@ -167,11 +167,33 @@ describe("the rest", () => {
       });
   });
 
-  it("trainings and deployments are errors that say what to do", async () => {
+  it("trainings are errors that say what to do", async () => {
     await expect(replicate.trainings.list()).rejects.toThrow(/status 404.*does not train models/);
-    await expect(replicate.deployments.get("ada", "one")).rejects.toThrow(/no deployments/);
-    const predicting = replicate.deployments.predictions.create("ada", "one", { input: ADA });
-    await expect(predicting).rejects.toThrow(/no deployments/);
+  });
+
+  it("a deployment is created, run, changed and deleted", async () => {
+    const version = await idOf(HELLO);
+    const place = [USERNAME, "greeter"] as const;
+    const made = await replicate.deployments.create({
+      ...{ name: "greeter", model: HELLO, version, hardware: "cpu" },
+      ...{ min_instances: 0, max_instances: 1 },
+    });
+    expect(made).toMatchObject({
+      owner: USERNAME,
+      current_release: { number: 1, model: HELLO, version, configuration: { max_instances: 1 } },
+    });
+    const running = await replicate.deployments.predictions.create(...place, { input: ADA });
+    expect(await replicate.wait(running, { interval: 50 })).toMatchObject({
+      output: "Hello, Ada!",
+    });
+    await replicate.deployments.update(...place, { max_instances: 2 });
+    expect(await replicate.deployments.get(...place)).toMatchObject({
+      current_release: { number: 2, configuration: { max_instances: 2 } },
+    });
+    const { results } = await replicate.deployments.list();
+    expect(results.map(({ name }) => name)).toContain("greeter");
+    expect(await replicate.deployments.delete(...place)).toBe(true);
+    await expect(replicate.deployments.get(...place)).rejects.toThrow(/404/);
   });
 
   it("a webhook is validated with the account's secret", async () => {
