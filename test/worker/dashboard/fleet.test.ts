@@ -305,7 +305,7 @@ describe("a class of machines", () => {
     const { status, html } = await visitor.send(`/fleet/hardware/${hardware}/delete`);
     expect(status).toBe(409);
     expect(textOf(html)).toMatch(
-      new RegExp(`Models or versions use '${hardware}'.* deleted by their owners`),
+      new RegExp(`Models, versions or deployments use '${hardware}'.* deleted by their owners`),
     );
   });
 });
