@@ -172,7 +172,8 @@ export type RemoteApi = z.infer<typeof remoteApi>;
 /** Strict: a misspelt field could have been `repeatable`. */
 export const remote = z
   .strictObject({
-    url: z.url().max(500).meta({
+    url: link.max(500).meta({
+      pattern: "^https?:",
       description:
         "Base URL of the API. The path of the call is appended: `/chat/completions` (OpenAI), `/v1/messages` (Anthropic), `/predictions` (Replicate)",
       example: "https://api.openai.com/v1",

@@ -2,6 +2,7 @@
 import type { Child } from "hono/jsx";
 import { spaceAlerts } from "../../domain/alerts/deployment.ts";
 import { type FleetAlert, fleetAlerts } from "../../domain/alerts/fleet.ts";
+import { RULES } from "../../domain/alerts/rules.ts";
 import { silenceOf, wantedHardware } from "../../domain/runners/silence.ts";
 import { count } from "../../lib/text.ts";
 import type { ReasonCode } from "../../protocol/explanation.ts";
@@ -73,7 +74,10 @@ export const FleetPage = (props: FleetPageProps) => {
   const { all, rows } = shownRows(runners, sort, page, view.now);
   const queues = pools.flatMap(({ classes }) => classes.map(({ queue }) => queue));
   const alerts = [
-    ...spaceAlerts(space),
+    ...spaceAlerts(space).map((alert) => {
+      const { title, todo } = RULES[alert.rule];
+      return { ...alert, text: `${title}: ${alert.text} ${todo}` };
+    }),
     ...fleetAlerts({ runners, complete, queues }, view.now),
     ...(hasBackups ? [] : [NO_BACKUPS]),
   ];
