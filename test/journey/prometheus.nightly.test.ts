@@ -1,14 +1,13 @@
 /** Debian's Prometheus, which scrapes a deployment and a runner and evaluates the rules of the guide. */
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ROOT } from "../../src/dev/bundle.ts";
+import { freePort } from "../processes/free-port.ts";
 import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";
@@ -23,15 +22,6 @@ let world: World;
 let folder: string;
 let url: string;
 const over = new AbortController();
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
-}
 
 const write = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);

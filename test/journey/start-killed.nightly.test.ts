@@ -4,13 +4,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { ROOT } from "../../src/dev/bundle.ts";
 import { EMPTY_FOLDER } from "../../src/dev/state.ts";
+import { freePort } from "../processes/free-port.ts";
 
 const noted = z.object({ pid: z.number() });
 
@@ -23,15 +23,6 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 /** Resolves when the control plane of `npm start` runs. */

@@ -2,11 +2,18 @@
  * The capacity claims of a pool. The service tells all of them again every minute and after each change, so that
  * none is lost and none outlives its deployment; what it tells is one row.
  */
+import { z } from "zod";
 import type { Container } from "../../domain/scheduling/decide/box.ts";
 import { queueKeyOf } from "../../domain/scheduling/decide/line.ts";
 import type { PoolState } from "../../domain/scheduling/decide/pool-state.ts";
 import type { Claim } from "../../domain/scheduling/decide/types.ts";
-import type { CapacityClaim, CapacityClaimStatus, ClaimPreview } from "../stubs/pool.ts";
+import { parseJson } from "../../lib/json.ts";
+import {
+  type CapacityClaim,
+  type CapacityClaimStatus,
+  type ClaimPreview,
+  capacityClaim,
+} from "../stubs/pool.ts";
 import type { ContainerNames } from "./containers.ts";
 
 /** Claims are kept for so long if the service cannot tell them, such as while D1 fails. */
@@ -32,7 +39,9 @@ export class CapacityClaims {
       "CREATE TABLE IF NOT EXISTS capacity_claims (id INTEGER PRIMARY KEY, claims TEXT NOT NULL)",
     );
     const [row] = sql.exec<Row>("SELECT claims FROM capacity_claims");
-    if (row) this.#use(JSON.parse(row.claims));
+    // A row that cannot be read does not keep the pool from starting: the service tells the claims again.
+    const stored = row && z.array(capacityClaim).safeParse(parseJson(row.claims));
+    if (stored?.success) this.#use(stored.data);
   }
 
   /** Replaces all claims. */
@@ -76,14 +85,11 @@ export class CapacityClaims {
       .filter((one) => !one.claimed && one.phase !== "stopping" && !own.has(one))
       .map((one) => ({ one, score: evictionScores.of(one, now) }))
       .toSorted((a, b) => a.one.users - b.one.users || a.score - b.score);
-    const needed = Math.max(0, min - own.size - free);
+    let needed = Math.max(0, min - own.size - free) * Math.max(1, gpus);
     const stopped: Container[] = [];
     for (const { one } of others) {
-      if (
-        stopped.reduce((sum, { gpus }) => sum + Math.max(1, gpus), 0) >=
-        needed * Math.max(1, gpus)
-      )
-        break;
+      if (needed <= 0) break;
+      needed -= Math.max(1, one.gpus);
       stopped.push(one);
     }
     const models = stopped.map((one) => {

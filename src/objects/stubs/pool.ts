@@ -201,17 +201,18 @@ export interface PoolHolders {
 }
 
 /** The `min_instances` and `max_instances` of a deployment's release, as containers of one key. */
-export interface CapacityClaim {
-  deployment_id: string;
-  release: number;
-  owner_id: string;
-  hardware: string;
-  gpus: number;
-  container_key: string;
-  min: number;
+export const capacityClaim = z.object({
+  deployment_id: z.string(),
+  release: z.number(),
+  owner_id: z.string(),
+  hardware: z.string(),
+  gpus: z.number(),
+  container_key: z.string(),
+  min: z.number(),
   /** Null: any number. */
-  max: number | null;
-}
+  max: z.number().nullable(),
+});
+export type CapacityClaim = z.infer<typeof capacityClaim>;
 
 export interface CapacityClaimStatus
   extends Pick<CapacityClaim, "deployment_id" | "release" | "container_key"> {
