@@ -100,9 +100,12 @@ export const usageRow = z.strictObject({
   token_id: z.string(),
   maker: z.string(),
   hardware: z.string(),
+  deployment_id: z.string(),
+  release: z.number(),
   model: z.string(),
   token: z.string(),
   member: z.string(),
+  deployment: z.string(),
   ...storedSums,
 });
 
@@ -119,6 +122,7 @@ export const predictionRow = z.strictObject({
   model_owner: z.string(),
   model_name: z.string(),
   version_number: z.number(),
+  deployment_id: z.string().nullable(),
   deployment: z.string().nullable(),
   release: z.number().nullable(),
   stream: z.number(),

@@ -1,6 +1,7 @@
 /** Deployments: names that run one version, with settings of their own. The shape follows Replicate's. */
 import { z } from "zod";
 import { jsonObject, orNull, pageQuery, priority, slug, slugInPath, timestamp } from "./common.ts";
+import { decimalAmount } from "./money.ts";
 import { accountKind } from "./user.ts";
 
 /** More containers of one deployment than any installation has room for. */
@@ -107,6 +108,47 @@ export const release = z
   })
   .meta({ id: "Release" });
 export type Release = z.infer<typeof release>;
+
+/** The days of figures, today (UTC) included. */
+export const FIGURE_DAYS = 30;
+
+const percentiles = z
+  .object({
+    p50: z.number().meta({ description: "Half took at most so long", example: 1.2 }),
+    p95: z.number().meta({ description: "95 % took at most so long", example: 4.8 }),
+  })
+  .nullable();
+
+export const releaseFigures = z
+  .object({
+    since: z.iso.date().meta({ description: "The first day (UTC)", example: "2026-11-01" }),
+    predictions: z.int().meta({ description: "Predictions that ended", example: 128 }),
+    failed: z.int().meta({ example: 3 }),
+    queue_seconds: percentiles.meta({
+      description: "Wait for a runner. Null: nothing was measured",
+    }),
+    setup_seconds: percentiles.meta({
+      description: "Wait for a container to start, of those that had to wait for one",
+    }),
+    execution_seconds: percentiles,
+    cost: decimalAmount,
+    currency: z.string().meta({ example: "USD" }),
+  })
+  .meta({
+    id: "ReleaseFigures",
+    description: `Predictions of the last ${FIGURE_DAYS} days, without probes and starts of containers. Times are estimated from counts of ranges. For a member of an organization: only their own predictions`,
+  });
+export type ReleaseFigures = z.infer<typeof releaseFigures>;
+
+/** A release in the list of releases. */
+export const listedRelease = release
+  .extend({
+    figures: orNull(releaseFigures).meta({
+      description: "Null for a token that is limited to some models: it does not see usage",
+    }),
+  })
+  .meta({ id: "ListedRelease" });
+export type ListedRelease = z.infer<typeof listedRelease>;
 
 export const deploymentStatus = z
   .object({

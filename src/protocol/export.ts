@@ -15,7 +15,7 @@ import { webhookEndpoint } from "./webhook.ts";
 const line = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.object({ type: z.literal(type), ...shape });
 
-/** Sums of the predictions of a day with the same version, token, member and hardware. */
+/** Sums of the predictions of a day with the same version, token, member, hardware and release. */
 export const exportedUsage = z.object({
   day: z.iso.date(),
   model_id: uuid,
@@ -35,6 +35,11 @@ export const exportedUsage = z.object({
   }),
   member: z.string().nullable(),
   hardware: z.string(),
+  deployment: z
+    .string()
+    .nullable()
+    .meta({ description: "`owner/name` of the deployment that was called. Null: a model was" }),
+  release: z.int().nullable().meta({ description: "Number of the deployment's release" }),
   ...usageSums,
 });
 

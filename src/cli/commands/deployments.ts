@@ -1,6 +1,7 @@
 /** `auspex deployments` lists deployments, and `auspex deploy` makes one or gives it a release. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
+import { priceText } from "../../domain/money/price.ts";
 import { PRIORITIES } from "../../protocol/common.ts";
 import {
   type ChangedDeployment,
@@ -8,13 +9,19 @@ import {
   type Deployment,
   deployment,
   type Fallback,
+  FIGURE_DAYS,
   fallback,
+  type ListedRelease,
+  listedRelease,
+  type ReleaseFigures,
 } from "../../protocol/deployment.ts";
+import { amountOf } from "../../protocol/money.ts";
 import { Misuse } from "../failure.ts";
 import { choice, integerOption, modelArgument, wholeModelArgument } from "../options.ts";
 import { fullName, type Service } from "../service/service.ts";
 import { type Host, newServiceCommand, openService, showList } from "../session.ts";
-import { confirmed } from "../ui/output.ts";
+import { confirmed, localTime } from "../ui/output.ts";
+import { formatDuration } from "../ui/progress.ts";
 
 export const deploymentsCommand = (host: Host) =>
   newServiceCommand("deployments", "List deployments")
@@ -24,6 +31,7 @@ export const deploymentsCommand = (host: Host) =>
       const head = ["DEPLOYMENT", "RELEASE", "RUNS", "HARDWARE", "READY", "STATUS"];
       showList(session, { head, rows: items.map(rowOf), items });
     })
+    .addCommand(releasesCommand(host))
     .addCommand(deleteCommand(host));
 
 function rowOf({ owner, name, current_release, next_release, status }: Deployment): string[] {
@@ -36,6 +44,47 @@ function rowOf({ owner, name, current_release, next_release, status }: Deploymen
     shown?.configuration.hardware ?? "",
     wanted > 0 ? `${ready} of ${wanted}` : "",
     next_release ? `release ${next_release.number} is starting` : (reason ?? ""),
+  ];
+}
+
+const releasesCommand = (host: Host) =>
+  newServiceCommand("releases", `List releases, with figures of the last ${FIGURE_DAYS} days`)
+    .argument("<deployment>", "owner/name", wholeModelArgument)
+    .action(async (name, options) => {
+      const session = await openService(host, options);
+      const path = await fullName(session.service, name);
+      const items = await session.service.list(`/deployments/${path}/releases`, listedRelease);
+      const times = ["WAIT", "SETUP", "RUN"].map((time) => `${time} P50/P95`);
+      const head = [
+        "RELEASE",
+        "RUNS",
+        "MADE",
+        "PREDICTIONS",
+        "FAILED",
+        ...times,
+        "COST",
+        "FAILURE",
+      ];
+      showList(session, { head, rows: items.map(releaseRowOf), items });
+    });
+
+const releaseRowOf = (release: ListedRelease): string[] => [
+  String(release.number),
+  `${release.model ?? "a deleted model"}:${release.version}`,
+  localTime(release.created_at),
+  ...figureCellsOf(release.figures),
+  release.failure ?? "",
+];
+
+function figureCellsOf(figures: ReleaseFigures | null): string[] {
+  if (!figures) return ["", "", "", "", "", ""];
+  const { predictions, failed, cost, currency } = figures;
+  const times = [figures.queue_seconds, figures.setup_seconds, figures.execution_seconds];
+  return [
+    predictions.toLocaleString("en"),
+    failed.toLocaleString("en"),
+    ...times.map((one) => (one ? `${formatDuration(one.p50)}/${formatDuration(one.p95)}` : "")),
+    cost === "0" ? "" : priceText(amountOf(cost) ?? 0, currency),
   ];
 }
 

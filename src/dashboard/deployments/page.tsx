@@ -1,11 +1,17 @@
 /** The pages of deployments: the list, and one with its releases. */
-import type { ChangedDeployment, Deployment, Release } from "../../protocol/deployment.ts";
+import type {
+  ChangedDeployment,
+  Deployment,
+  ListedRelease,
+  Release,
+} from "../../protocol/deployment.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
 import { Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
-import { Above, Empty, Fact, Pager, Time } from "../ui/parts.tsx";
+import { Above, Empty, Fact, Pager } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
+import { Releases, Version } from "./releases.tsx";
 
 export const LIST = "/account/deployments";
 
@@ -85,7 +91,7 @@ const Row = ({ deployment }: { deployment: Deployment }) => {
           <bdi>{`${owner}/${name}`}</bdi>
         </a>
       </th>
-      <td data-label="Runs">{shown && <Runs release={shown} />}</td>
+      <td data-label="Runs">{shown && <Version release={shown} />}</td>
       <td data-label="Hardware">{shown?.configuration.hardware}</td>
       <td data-label="Containers">
         <Containers deployment={deployment} />
@@ -97,15 +103,6 @@ const Row = ({ deployment }: { deployment: Deployment }) => {
     </tr>
   );
 };
-
-const Runs = ({ release: { model, version } }: { release: Release }) =>
-  model === null ? (
-    <>a deleted model</>
-  ) : (
-    <a href={`/models/${model}/versions/${version}`}>
-      <bdi>{`${model}:${version}`}</bdi>
-    </a>
-  );
 
 function Containers({ deployment: { status, current_release } }: { deployment: Deployment }) {
   const { ready, starting, wanted, blocked_by } = status;
@@ -155,7 +152,7 @@ const SettingFields = ({ release }: { release?: Release }) => (
 
 interface OneProps {
   deployment: Deployment;
-  releases: Page<Release>;
+  releases: Page<ListedRelease>;
   isDeveloper: boolean;
   draft: Draft;
   /** Containers that the change in the draft takes from others, if that was asked for. */
@@ -181,7 +178,7 @@ export const DeploymentPage = ({
         <bdi>{`${owner}/${name}`}</bdi>
       </h1>
       <dl class="facts">
-        <Fact name="Runs">{current_release ? <Runs release={current_release} /> : "–"}</Fact>
+        <Fact name="Runs">{current_release ? <Version release={current_release} /> : "–"}</Fact>
         <Fact name="Hardware">{newest?.configuration.hardware}</Fact>
         <Fact name="Containers">
           <Containers deployment={deployment} />
@@ -221,7 +218,7 @@ export const DeploymentPage = ({
         </>
       )}
       <h2 id="releases-title">Releases</h2>
-      <Releases releases={releases.items} deployment={deployment} />
+      <Releases releases={releases.items} deployment={deployment} areAllCounted={isDeveloper} />
       <Pager previous={releases.previous_url} next={releases.next_url} />
       {isDeveloper && (
         <div class="flow actions">
@@ -250,45 +247,4 @@ const Displaces = ({ displaces }: Pick<ChangedDeployment, "displaces">) => (
           .map(({ model, containers }) => `${model ?? "models of others"} (${containers})`)
           .join(", ")}.`}
   </p>
-);
-
-interface ReleasesProps {
-  releases: Release[];
-  deployment: Deployment;
-}
-
-const Releases = ({ releases, deployment: { current_release, next_release } }: ReleasesProps) => (
-  <div class="scroll">
-    <Table
-      class="stacked"
-      aria-labelledby="releases-title"
-      columns={["Release", "Runs", "Keeps", "Made", "State"]}
-    >
-      {releases.map((release) => (
-        <tr>
-          <th scope="row">{release.number}</th>
-          <td data-label="Runs">
-            <Runs release={release} />
-          </td>
-          <td data-label="Keeps">
-            {`${release.configuration.min_instances} to ${release.configuration.max_instances}`}
-          </td>
-          <td data-label="Made">
-            <Time at={release.created_at} /> by <bdi>{release.created_by.username}</bdi>
-          </td>
-          <td data-label="State">
-            {release.number === current_release?.number ? (
-              <span class="status succeeded">runs</span>
-            ) : release.number === next_release?.number ? (
-              <span class="status pending">is starting</span>
-            ) : release.failure !== null ? (
-              <span class="status failed">{release.failure}</span>
-            ) : (
-              "replaced"
-            )}
-          </td>
-        </tr>
-      ))}
-    </Table>
-  </div>
 );

@@ -1,5 +1,7 @@
 /** The usage of an account, and its report by day and model. */
+
 import type { UsageGroup } from "../../protocol/usage.ts";
+import type { Measures } from "../metrics/measures.ts";
 
 /** The sums of usage. `cached_tokens` are a part of `input_tokens`; `cost` is in billionths of the currency unit. */
 export const SUMS = [
@@ -16,7 +18,10 @@ export const SUMS = [
 
 export type UsageCount = Record<(typeof SUMS)[number], number>;
 
-/** The model that ran, and who ran it. Names are the latest; those of tokens and members may be empty. */
+/**
+ * The model that ran, who ran it, and the release of a deployment that was named. Names are the latest; those of tokens,
+ * members and deployments may be empty.
+ */
 export interface UsagePlace {
   model_id: string;
   model: string;
@@ -26,6 +31,9 @@ export interface UsagePlace {
   maker: string;
   member: string;
   hardware: string;
+  deployment_id: string;
+  deployment: string;
+  release: number;
 }
 
 /** A group has the columns of what it is grouped by. */
@@ -45,6 +53,19 @@ export interface UsageDays {
 export interface UsageSelection extends UsageDays {
   groups: UsageGroup[];
   limit: number;
+}
+
+/** Releases of a deployment by their numbers, both included, since a day. */
+export interface ReleaseSelection extends Pick<UsageDays, "from" | "maker"> {
+  deployment_id: string;
+  first: number;
+  last: number;
+}
+
+/** The usage of a release without what only starts or probes its containers. */
+export interface ReleaseUsage extends Pick<UsageCount, "predictions" | "failed" | "cost"> {
+  release: number;
+  measures: Measures;
 }
 
 interface ModelUsage extends UsageCount {

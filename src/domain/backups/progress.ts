@@ -42,7 +42,10 @@ export interface RestoreProgress {
 
 export const ACCOUNT_TABLES = {
   usage: {
-    key: ["day", "model_id", "version_number", "token_id", "maker", "hardware"],
+    key: [
+      ...["day", "model_id", "version_number", "token_id", "maker", "hardware"],
+      ...["deployment_id", "release"],
+    ],
     columns: Object.keys(usageRow.shape),
   },
   counts: { key: ["model_id"], columns: Object.keys(countRow.shape) },

@@ -102,7 +102,7 @@ function pointOf(at: number, rise: Measures): Point {
   };
 }
 
-function percentilesOf(rise: Measures, name: TimeName): Percentiles | null {
+export function percentilesOf(rise: Measures, name: TimeName): Percentiles | null {
   const { cumulative } = histogramOf(rise, name);
   const count = cumulative.at(-1) ?? 0;
   if (count === 0) return null;

@@ -12,7 +12,8 @@ export interface PredictionRow {
   model_owner: string;
   model_name: string;
   version_number: number;
-  /** The deployment that was named, `owner/name`, and the number of its release; null for a model. */
+  /** The deployment that was named, its `owner/name` then, and the number of its release; null for a model. */
+  deployment_id: string | null;
   deployment: string | null;
   release: number | null;
   stream: boolean;
@@ -87,6 +88,7 @@ export function predictionRow(
     model_owner: spec.model.owner,
     model_name: spec.model.name,
     version_number: spec.model.version_number,
+    deployment_id: spec.deployment?.id ?? null,
     deployment: spec.deployment?.name ?? null,
     release: spec.deployment?.release ?? null,
     stream: spec.stream,

@@ -8,7 +8,13 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { drizzle } from "drizzle-orm/durable-sqlite";
-import type { GroupedUsage, UsageDays, UsageSelection } from "../../domain/accounts/usage.ts";
+import type {
+  GroupedUsage,
+  ReleaseSelection,
+  ReleaseUsage,
+  UsageDays,
+  UsageSelection,
+} from "../../domain/accounts/usage.ts";
 import type { WriteCost } from "../../domain/accounts/write-bucket.ts";
 import type { AccountPosition } from "../../domain/backups/progress.ts";
 import { type Levels, levelsOf } from "../../domain/metrics/levels.ts";
@@ -60,7 +66,7 @@ import { copyAccount, PredictionRows, writeRows } from "./prediction-rows.ts";
 import { type NewFile, StoredFiles } from "./stored-files.ts";
 import { createTables, emptyTables } from "./tables.ts";
 import { Removals, Upkeep } from "./upkeep.ts";
-import { selectGroups, selectUsagePage, usageByModel } from "./usage.ts";
+import { selectGroups, selectReleases, selectUsagePage, usageByModel } from "./usage.ts";
 
 /** When the alarm goes off after a step that has left work to be done. */
 const STEP_MS = 100;
@@ -257,6 +263,10 @@ export class AccountObject extends DurableObject<Bindings> {
 
   usageBy(selection: UsageSelection): GroupedUsage[] {
     return selectGroups(this.ctx.storage.sql, selection);
+  }
+
+  usageOfReleases(selection: ReleaseSelection): ReleaseUsage[] {
+    return selectReleases(this.ctx.storage.sql, selection);
   }
 
   /** All rows of usage, by day first. */

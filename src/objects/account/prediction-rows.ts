@@ -31,6 +31,7 @@ const COLUMNS = [
   "model_owner",
   "model_name",
   "version_number",
+  "deployment_id",
   "deployment",
   "release",
   "stream",

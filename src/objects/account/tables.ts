@@ -17,6 +17,7 @@ export const predictions = sqliteTable(
     model_owner: text().notNull(),
     model_name: text().notNull(),
     version_number: integer().notNull(),
+    deployment_id: text(),
     deployment: text(),
     release: integer(),
     stream: integer({ mode: "boolean" }).notNull(),
@@ -65,10 +66,14 @@ export const usage = sqliteTable(
     /** Empty in a person's own account. */
     maker: text().notNull(),
     hardware: text().notNull(),
-    /** The latest names: of the model (`owner/name`), of the token, and of the maker. */
+    /** Empty and 0 for a run of a model. */
+    deployment_id: text().notNull(),
+    release: integer().notNull(),
+    /** The latest names: of the model (`owner/name`), of the token, of the maker, and of the deployment. */
     model: text().notNull(),
     token: text().notNull(),
     member: text().notNull(),
+    deployment: text().notNull(),
     predictions: integer().notNull(),
     failed: integer().notNull(),
     execution_ms: integer().notNull(),
@@ -82,7 +87,16 @@ export const usage = sqliteTable(
   },
   (t) => [
     primaryKey({
-      columns: [t.day, t.model_id, t.version_number, t.token_id, t.maker, t.hardware],
+      columns: [
+        t.day,
+        t.model_id,
+        t.version_number,
+        t.token_id,
+        t.maker,
+        t.hardware,
+        t.deployment_id,
+        t.release,
+      ],
     }),
   ],
 );
@@ -112,8 +126,8 @@ const CREATE = `
 CREATE TABLE IF NOT EXISTS conversations (object_id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS predictions (
   id TEXT PRIMARY KEY, object_id TEXT NOT NULL, model_id TEXT NOT NULL, model_owner TEXT NOT NULL,
-  model_name TEXT NOT NULL, version_number INTEGER NOT NULL, deployment TEXT, release INTEGER, stream INTEGER NOT NULL,
-  status TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, setup_time REAL,
+  model_name TEXT NOT NULL, version_number INTEGER NOT NULL, deployment_id TEXT, deployment TEXT, release INTEGER,
+  stream INTEGER NOT NULL, status TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, setup_time REAL,
   execution_time REAL, cost INTEGER, cost_parts TEXT, error TEXT, metrics TEXT, data_removed INTEGER NOT NULL,
   revision INTEGER NOT NULL, due_at INTEGER, kept_seconds INTEGER,
   token_id TEXT NOT NULL DEFAULT '', token_name TEXT NOT NULL DEFAULT '',
@@ -125,12 +139,13 @@ CREATE INDEX IF NOT EXISTS predictions_maker ON predictions (maker, id) WHERE ma
 CREATE INDEX IF NOT EXISTS predictions_due ON predictions (due_at) WHERE due_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS usage (
   day TEXT NOT NULL, model_id TEXT NOT NULL, version_number INTEGER NOT NULL, token_id TEXT NOT NULL,
-  maker TEXT NOT NULL, hardware TEXT NOT NULL, model TEXT NOT NULL, token TEXT NOT NULL, member TEXT NOT NULL,
+  maker TEXT NOT NULL, hardware TEXT NOT NULL, deployment_id TEXT NOT NULL, release INTEGER NOT NULL,
+  model TEXT NOT NULL, token TEXT NOT NULL, member TEXT NOT NULL, deployment TEXT NOT NULL,
   predictions INTEGER NOT NULL, failed INTEGER NOT NULL, execution_ms INTEGER NOT NULL,
   setup_ms INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
   cached_tokens INTEGER NOT NULL, images INTEGER NOT NULL, cost INTEGER NOT NULL,
   measures TEXT NOT NULL DEFAULT '{}',
-  PRIMARY KEY (day, model_id, version_number, token_id, maker, hardware)) WITHOUT ROWID;
+  PRIMARY KEY (day, model_id, version_number, token_id, maker, hardware, deployment_id, release)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS keys (
   maker TEXT NOT NULL, key TEXT NOT NULL, prediction_id TEXT NOT NULL, object_id TEXT NOT NULL,
   hash TEXT NOT NULL, claimed_at INTEGER NOT NULL, PRIMARY KEY (maker, key)) WITHOUT ROWID;

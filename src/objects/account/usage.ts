@@ -3,10 +3,13 @@ import { and, between, desc, eq, sql } from "drizzle-orm";
 import type { AnySQLiteColumn } from "drizzle-orm/sqlite-core";
 import {
   type GroupedUsage,
+  type ReleaseSelection,
+  type ReleaseUsage,
   SUMS,
   type UsageCount,
   type UsageDays,
   type UsageSelection,
+  WARM_UP,
 } from "../../domain/accounts/usage.ts";
 import { measuresIn, summed } from "../../domain/metrics/measures.ts";
 import { quantitiesIn } from "../../domain/money/quantities.ts";
@@ -17,15 +20,18 @@ import type { AccountDatabase } from "./prediction-lists.ts";
 import { usage } from "./tables.ts";
 
 /**
- * A row of usage is what ran on a day with the same version, token, maker and hardware. So an account has at
- * most as many rows as predictions, and 100 tokens that run 10 versions make 1,000 rows a day.
+ * A row of usage is what ran on a day with the same version, token, maker, hardware and release of a deployment. So an
+ * account has at most as many rows as predictions, and 100 tokens that run 10 versions make 1,000 rows a day.
  */
-const KEY = ["day", "model_id", "version_number", "token_id", "maker", "hardware"];
-const COLUMNS = [...KEY, "model", "token", "member", ...SUMS, "measures"];
+const KEY = [
+  ...["day", "model_id", "version_number", "token_id", "maker", "hardware"],
+  ...["deployment_id", "release"],
+];
+const COLUMNS = [...KEY, "model", "token", "member", "deployment", ...SUMS, "measures"];
 
 const ADD = `INSERT INTO usage (${COLUMNS}) VALUES (${COLUMNS.map(() => "?")})
   ON CONFLICT (${KEY}) DO UPDATE SET model = excluded.model, token = excluded.token, member = excluded.member,
-  measures = excluded.measures, ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`)}`;
+  deployment = excluded.deployment, measures = excluded.measures, ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`)}`;
 
 const MEASURES = `SELECT measures FROM usage WHERE ${KEY.map((name) => `${name} = ?`).join(" AND ")}`;
 
@@ -42,6 +48,9 @@ export type EndedRow = Pick<
   | "maker"
   | "created_by"
   | "hardware"
+  | "deployment_id"
+  | "deployment"
+  | "release"
   | "status"
   | "setup_time"
   | "execution_time"
@@ -67,7 +76,10 @@ export function addUsage(sqlStorage: SqlStorage, day: string, row: EndedRow, sig
     images,
     cost: row.cost ?? 0,
   };
-  const key = [day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware];
+  const key = [
+    ...[day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware],
+    ...[row.deployment_id ?? "", row.release ?? 0],
+  ];
   const [before] = sqlStorage.exec<{ measures: string }>(MEASURES, ...key).toArray();
   const measures = summed(
     measuresIn(before?.measures ?? "{}"),
@@ -76,7 +88,8 @@ export function addUsage(sqlStorage: SqlStorage, day: string, row: EndedRow, sig
   sqlStorage.exec(
     ADD,
     ...key,
-    ...[`${row.model_owner}/${row.model_name}`, row.token_name, row.created_by ?? ""],
+    ...[`${row.model_owner}/${row.model_name}`, row.token_name],
+    ...[row.created_by ?? "", row.deployment ?? ""],
     ...SUMS.map((name) => sign * counts[name]),
     JSON.stringify(measures),
   );
@@ -118,6 +131,42 @@ export function selectGroups(
   return sqlStorage
     .exec<GroupedUsage & Record<string, SqlStorageValue>>(statement, ...values)
     .toArray();
+}
+
+/** The sums of releases, and then their measures. */
+export function releaseStatements({ from, deployment_id, first, last, maker }: ReleaseSelection) {
+  const where = `WHERE day >= ? AND deployment_id = ? AND release BETWEEN ? AND ? AND token_id <> ?
+    ${maker === undefined ? "" : "AND maker = ?"}`;
+  const ofMaker = maker === undefined ? [] : [maker];
+  const values = [from, deployment_id, first, last, WARM_UP.token_id, ...ofMaker];
+  const sums = ["predictions", "failed", "cost"].map(sumOf);
+  return {
+    sums: `SELECT release, ${sums} FROM usage ${where} GROUP BY release`,
+    measures: `SELECT release, one.key AS name, total(one.value) AS value
+      FROM usage, json_each(measures) AS one ${where} GROUP BY release, one.key`,
+    values,
+  };
+}
+
+/** Returns the usage of those releases that have any. */
+export function selectReleases(
+  sqlStorage: SqlStorage,
+  selection: ReleaseSelection,
+): ReleaseUsage[] {
+  const { sums, measures, values } = releaseStatements(selection);
+  const named = Map.groupBy(
+    sqlStorage.exec<{ release: number; name: string; value: number }>(measures, ...values),
+    ({ release }) => release,
+  );
+  return sqlStorage
+    .exec<Omit<ReleaseUsage, "measures">>(sums, ...values)
+    .toArray()
+    .map((row) => ({
+      ...row,
+      measures: Object.fromEntries(
+        (named.get(row.release) ?? []).map(({ name, value }) => [name, value]),
+      ),
+    }));
 }
 
 const sum = (column: AnySQLiteColumn) =>
@@ -170,7 +219,10 @@ export function usageByModel(db: AccountDatabase, days: UsageDays, named: number
 
 export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
   const { day, model_id, version_number, token_id, maker, hardware } = usage;
-  const key = [day, model_id, version_number, token_id, maker, hardware];
+  const key = [
+    ...[day, model_id, version_number, token_id, maker, hardware],
+    ...[usage.deployment_id, usage.release],
+  ];
   const { where, order, limit } = range(key, "asc", keyset);
   return db
     .select()

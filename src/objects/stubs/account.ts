@@ -47,6 +47,7 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "succeededRuns",
       "usage",
       "usageBy",
+      "usageOfReleases",
       "usagePage",
       "chargeWrites",
       "settleWrites",

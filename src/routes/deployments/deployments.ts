@@ -8,8 +8,9 @@ import {
   createDeployment as createBody,
   deployment,
   deploymentsQuery,
+  FIGURE_DAYS,
+  listedRelease,
   oneDeployment,
-  release,
   updateDeployment as updateBody,
 } from "../../protocol/deployment.ts";
 import * as changes from "../../services/deployments/changes.ts";
@@ -105,9 +106,9 @@ const releases = createRoute({
   path: `${ONE}/releases`,
   operationId: "listReleases",
   summary: "List the releases of a deployment",
-  description: "Newest first. The last 100 are kept.",
+  description: `Newest first. The last 100 are kept. \`figures\` are of the last ${FIGURE_DAYS} days.`,
   request: { params: oneDeployment, query: deploymentsQuery },
-  responses: { 200: jsonResponse("Releases", pageOf(release)), ...errorResponses },
+  responses: { 200: jsonResponse("Releases", pageOf(listedRelease)), ...errorResponses },
 });
 
 const placeOf = (param: { deployment_owner: string; deployment_name: string }): service.Place => [

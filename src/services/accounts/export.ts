@@ -168,5 +168,7 @@ const exportedUsageOf = (row: UsageRow) => ({
   member_id: row.maker || null,
   member: row.member || null,
   hardware: row.hardware,
+  deployment: row.deployment || null,
+  release: row.release || null,
   ...sumsOf(row),
 });

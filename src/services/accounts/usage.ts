@@ -104,15 +104,22 @@ export async function* usagePages(
   yield* pagesOf(
     ROWS,
     (keyset) => account.usagePage(keyset),
-    (row) => [row.day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware],
-    { key: [from, "", 0, "", "", ""], inclusive: true },
+    (row) => [
+      ...[row.day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware],
+      ...[row.deployment_id, row.release],
+    ],
+    { key: [from, "", 0, "", "", "", "", 0], inclusive: true },
   );
 }
 
-const COLUMNS = ["day", "model", "version", "member", "token", "token_id", "hardware"];
+const COLUMNS = [
+  ...["day", "model", "version", "member", "token", "token_id", "hardware"],
+  ...["deployment", "release"],
+];
 
 /**
- * Yields the usage as CSV: a line for each day, version, member, token and hardware, without those that were not used.
+ * Yields the usage as CSV: a line for each day, version, member, token, hardware and release of a deployment, without
+ * those that were not used.
  * @throws the errors of D1 or of the account's object, in the middle of it
  */
 export async function* ownUsageCsv(
@@ -130,7 +137,8 @@ export async function* ownUsageCsv(
       .map((row) => {
         const { day, model, version_number, member, token_id, hardware } = row;
         const place = [day, model, version_number, member, tokenName(row), token_id, hardware];
-        return csvLine([...place, ...Object.values(sumsOf(row)), currency]);
+        const called = row.deployment_id === "" ? ["", ""] : [row.deployment, row.release];
+        return csvLine([...place, ...called, ...Object.values(sumsOf(row)), currency]);
       })
       .join("");
 }

@@ -1,7 +1,7 @@
 /** Deployments: reading, listing and deleting them. */
 import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
 import { notVisible } from "../../errors/errors.ts";
-import { type Deployment, MAX_INSTANCES, type Release } from "../../protocol/deployment.ts";
+import { type Deployment, type ListedRelease, MAX_INSTANCES } from "../../protocol/deployment.ts";
 import {
   type DeploymentRow,
   deleteDeployment as deleteRow,
@@ -18,6 +18,7 @@ import { type Page, type PageRequest, pagesOf, paginate } from "../pagination.ts
 import { forgetDeployment } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { tellOfChange } from "./claims.ts";
+import { withFigures } from "./figures.ts";
 import { type DetailedDeployment, NONE, newestOf, presentRelease, presentWith } from "./present.ts";
 
 /** Deployments that are read at once. */
@@ -96,20 +97,21 @@ export async function* deploymentsOf(
     yield* (await withReleases(services, userId, rows)).map((one) => presentWith(one, NONE));
 }
 
-/** Lists the releases of a deployment, newest first. @throws ProblemError not_found, forbidden */
+/** Lists the releases of a deployment with their figures, newest first. @throws ProblemError not_found, forbidden */
 export async function listReleases(
   services: Services,
   caller: Caller,
   place: Place,
   request: PageRequest,
-): Promise<Page<Release>> {
+): Promise<Page<ListedRelease>> {
   const { deployment } = await findOwn(services, caller, place, "read");
-  return paginate(services, request, {
+  const page = await paginate(services, request, {
     name: `releases/${deployment.id}`,
     find: (keyset) => releasesOf(services.db, deployment, keyset),
     keyOf: ({ number }) => [number],
     present: (row) => presentRelease(deployment, row),
   });
+  return { ...page, items: await withFigures(services, caller, deployment.id, page.items) };
 }
 
 /** @throws ProblemError not_found, forbidden */

@@ -31,6 +31,9 @@ test("a deployment is made, changed, rolled back and deleted", async () => {
   );
   expect(await run("deploy ada/chat story:2")).toContain("ada/chat runs ada/story:2 as release 2.");
   expect(await run("deployments")).toMatch(/\nada\/chat +2 +ada\/story:2 +cpu +1 of 1/);
+  expect(await run("deployments releases chat")).toMatch(
+    /\n2 +ada\/story:2 +\S+ \S+ +1,204 +12 +0\.2s\/1\.4s +2s\/4\.8s +\$1\.50\n1 +ada\/story:1/,
+  );
   expect(await run("rollback chat")).toBe("ada/chat runs ada/story:1 as release 1.\n");
   expect(await run("deployments delete chat --yes")).toBe("Deleted ada/chat.\n");
   expect(JSON.parse(await run("deployments --json"))).toEqual([]);

@@ -130,6 +130,12 @@ export class FakeDeployment {
     if (path === "/v1/deployments" && method === "GET")
       return page([...this.deployments].map((one) => deploymentShown(...one)));
     if (path !== "/v1/deployments" && !releases) return undefined;
+    if (path.endsWith("/releases"))
+      return page(
+        (releases ?? [])
+          .map((_, n, all) => ({ ...releaseShown(all.slice(0, n + 1)), figures: FIGURES }))
+          .toReversed(),
+      );
     if (method === "DELETE") return this.deployments.delete(String(name)) ? {} : undefined;
     const after = path.endsWith("/rollback")
       ? (releases ?? []).slice(0, -1)
@@ -165,18 +171,26 @@ export class FakeDeployment {
   }
 }
 
+const releaseShown = (releases: object[]) => ({
+  ...{ number: releases.length, model: "ada/story", version: 1, created_at: AT },
+  created_by: { type: "user", username: "ada", name: "Ada" },
+  ...releases.at(-1),
+  configuration: {
+    ...{ hardware: "cpu", min_instances: 1, max_instances: 2, idle_seconds: null },
+    ...{ max_concurrency: null, priority: null, probe: null, fallbacks: [] },
+  },
+  ...{ ended_at: null, failure: null },
+});
+
+const FIGURES = {
+  ...{ since: "2026-11-01", predictions: 1_204, failed: 12, cost: "1.5", currency: "USD" },
+  ...{ queue_seconds: { p50: 0.2, p95: 1.4 }, setup_seconds: null },
+  execution_seconds: { p50: 2, p95: 4.8 },
+};
+
 const deploymentShown = (name: string, releases: object[]) => ({
   ...{ owner: "ada", name, created_at: AT, next_release: null },
-  current_release: {
-    ...{ number: releases.length, model: "ada/story", version: 1, created_at: AT },
-    created_by: { type: "user", username: "ada", name: "Ada" },
-    ...releases.at(-1),
-    configuration: {
-      ...{ hardware: "cpu", min_instances: 1, max_instances: 2, idle_seconds: null },
-      ...{ max_concurrency: null, priority: null, probe: null, fallbacks: [] },
-    },
-    ...{ ended_at: null, failure: null },
-  },
+  current_release: releaseShown(releases),
   status: { ready: 1, starting: 0, wanted: 1, blocked_by: null, reason: null },
 });
 

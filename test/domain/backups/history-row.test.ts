@@ -13,6 +13,7 @@ const row: StoredPrediction = {
   model_owner: "ada",
   model_name: "story",
   version_number: 1,
+  deployment_id: null,
   deployment: null,
   release: null,
   stream: 0,

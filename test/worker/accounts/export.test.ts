@@ -195,7 +195,7 @@ test("an export has all pages of usage, separately for each token", async () => 
   for (const token of ["", token_id])
     await inAccount(
       world.user_id,
-      `INSERT INTO usage SELECT value, ?, 1, ?, '', 'cpu', 'ada/m', ?, '', 2, 1, 500, 0, 7, 3, 1, 0, 250000000, '{}'
+      `INSERT INTO usage SELECT value, ?, 1, ?, '', 'cpu', '', 0, 'ada/m', ?, '', '', 2, 1, 500, 0, 7, 3, 1, 0, 250000000, '{}'
         FROM json_each(?)`,
       ...[model_id, token, token && "CI", JSON.stringify(days)],
     );
@@ -205,6 +205,7 @@ test("an export has all pages of usage, separately for each token", async () => 
     model_id,
     model: "ada/m",
     ...{ version_number: 1, member_id: null, member: null, hardware: "cpu" },
+    ...{ deployment: null, release: null },
     ...{ predictions: 2, failed: 1, execution_seconds: 0.5, setup_seconds: 0 },
     ...{ input_tokens: 7, output_tokens: 3, cached_tokens: 1, images: 0 },
     cost: "0.25",

@@ -106,8 +106,8 @@ test("usage of more rows than a report has is a 422 that says what to do", async
   await inAccount(
     user_id,
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
-      INSERT INTO usage SELECT day, 'x' || i, version_number, token_id, maker, hardware, model, token, member,
-      predictions, failed, execution_ms, setup_ms, input_tokens, output_tokens, cached_tokens, images, cost, measures
+      INSERT INTO usage SELECT day, 'x' || i, version_number, token_id, maker, hardware, deployment_id, release,
+      model, token, member, deployment, predictions, failed, execution_ms, setup_ms, input_tokens, output_tokens, cached_tokens, images, cost, measures
       FROM usage, n WHERE day = '2036-11-01'`,
   );
   const { status, body } = await client.json<object>("GET", "/v1/usage");

@@ -291,8 +291,8 @@ describe("sums", () => {
     for (let n = 1; n < 2_048; n *= 2)
       await inAccount(
         user_id,
-        `INSERT INTO usage SELECT day, model_id, version_number + ?, token_id, maker, hardware, model, token, member,
-          predictions, failed, execution_ms, setup_ms, input_tokens, output_tokens, cached_tokens, images, cost, measures
+        `INSERT INTO usage SELECT day, model_id, version_number + ?, token_id, maker, hardware, deployment_id, release,
+          model, token, member, deployment, predictions, failed, execution_ms, setup_ms, input_tokens, output_tokens, cached_tokens, images, cost, measures
           FROM usage`,
         n,
       );

@@ -16,6 +16,7 @@ import {
   selectUnfinished,
 } from "../../../src/objects/account/prediction-lists.ts";
 import {
+  releaseStatements,
   selectMostUsed,
   selectUsage,
   selectUsagePage,
@@ -34,10 +35,10 @@ const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
 const NUMBERS =
   "FROM json_each(json_array(0,1,2,3,4,5,6,7,8,9)) AS a, json_each(json_array(0,1,2,3,4,5,6,7,8,9)) AS b";
 const FILL = [
-  `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, NULL, NULL, 0,
+  `INSERT INTO predictions SELECT 'p' || (a.value * 10 + b.value), '', 'm' || a.value, 'ada', 'm', 1, NULL, NULL, NULL, 0,
     iif(b.value % 3, 'succeeded', iif(b.value, 'failed', 'pending')), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1,
     iif(b.value % 2, a.value, NULL), iif(b.value % 2, NULL, 60), '', '', '', iif(a.value = 1, 'u1', ''), NULL, 'cpu', 0 ${NUMBERS}`,
-  `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 1, 't', '', 'cpu', 'ada/m', 'ci', '', 1, 0, 1, 0, 0, 0, 0, 0, 0, '{}' ${NUMBERS}`,
+  `INSERT INTO usage SELECT '2026-11-1' || a.value, 'm' || b.value, 1, 't', '', 'cpu', '', 0, 'ada/m', 'ci', '', '', 1, 0, 1, 0, 0, 0, 0, 0, 0, '{}' ${NUMBERS}`,
   "INSERT INTO removals SELECT value, 60, value, value FROM json_each(json_array(1, 2, 3))",
   "INSERT INTO keys SELECT '', value, 'p1', 'o', 'h', 0 FROM json_each(json_array(1, 2, 3))",
 ];
@@ -115,7 +116,7 @@ const LISTS: Record<string, (db: AccountDatabase) => Query[]> = {
     selectUsagePage(db, FIRST),
     selectUsagePage(db, {
       ...NEXT,
-      from: { key: ["2026-11-15", "m1", 1, "t1", "", "cpu"], inclusive: false },
+      from: { key: ["2026-11-15", "m1", 1, "t1", "", "cpu", "", 0], inclusive: false },
     }),
   ],
 };
@@ -130,6 +131,11 @@ const STATEMENTS: [string, ...(string | number)[]][] = [
     ...["p1", "p9", 60, 0, 1, 50],
   ],
   ["SELECT * FROM removals ORDER BY due_at LIMIT 1"],
+  ...[undefined, "u1"].flatMap((maker) => {
+    const selection = { from: "2026-11-15", deployment_id: "d1", first: 1, last: 50, maker };
+    const { sums, measures, values } = releaseStatements(selection);
+    return [sums, measures].map((one): [string, ...(string | number)[]] => [one, ...values]);
+  }),
 ];
 
 test("each statement of an account object has the query plan that was last reviewed", async () => {

@@ -204,7 +204,7 @@ test("a large account is backed up and restored in pages", async () => {
   // The account has 4,000 rows with a long error each. 100,000 rows would make 25 times as many pages.
   await inAccount(
     world.user_id,
-    `INSERT INTO predictions SELECT p.id || value, object_id, model_id, model_owner, model_name, 1, NULL, NULL, 0,
+    `INSERT INTO predictions SELECT p.id || value, object_id, model_id, model_owner, model_name, 1, NULL, NULL, NULL, 0,
       'failed', created_at, updated_at, 1.5, 0.1, 7, NULL, ?, NULL, 0, 9, NULL, 3600, '', '', '', '', NULL, 'cpu', 0
       FROM predictions AS p, json_each(?)`,
     JSON.stringify({ source: "external", message: "e".repeat(500), detail: null }),

@@ -300,10 +300,10 @@ describe("usage", () => {
     );
     expect(await csv.text()).toBe(
       [
-        "day,model,version,member,token,token_id,hardware,predictions,failed,execution_seconds,setup_seconds,input_tokens,output_tokens,cached_tokens,images,cost,currency",
-        `${daysAgo(1)},ada/story,1,,Laptop,t2,cpu,1,0,90,0,1200,0,0,0,0.3,USD`,
-        `${daysAgo(0)},ada/story,1,,Dashboard,,cpu,2,0,90,0,0,0,0,0,0,USD`,
-        `${daysAgo(0)},ada/story,1,,"'=CI, ""nightly""",t1,cpu,4,1,90,0,0,0,0,0,2.5,USD`,
+        "day,model,version,member,token,token_id,hardware,deployment,release,predictions,failed,execution_seconds,setup_seconds,input_tokens,output_tokens,cached_tokens,images,cost,currency",
+        `${daysAgo(1)},ada/story,1,,Laptop,t2,cpu,,,1,0,90,0,1200,0,0,0,0.3,USD`,
+        `${daysAgo(0)},ada/story,1,,Dashboard,,cpu,,,2,0,90,0,0,0,0,0,0,USD`,
+        `${daysAgo(0)},ada/story,1,,"'=CI, ""nightly""",t1,cpu,,,4,1,90,0,0,0,0,0,2.5,USD`,
         "",
       ].join("\r\n"),
     );

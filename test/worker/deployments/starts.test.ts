@@ -1,6 +1,6 @@
 /** Releases that keep containers running: how they start, take over, fail and go back. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Deployment, Release } from "../../../src/protocol/deployment.ts";
+import type { Deployment, ListedRelease, Release } from "../../../src/protocol/deployment.ts";
 import { sweepDeployments } from "../../../src/services/deployments/claims.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { run, services } from "../support/accounts.ts";
@@ -164,6 +164,23 @@ test("a release with a probe takes over once the probe has succeeded", async () 
   await reaches(world, made, 1, 2);
   await channel.succeed("A hatter");
   await reaches(world, made, 2, null);
+});
+
+test("starts of containers and probes are not among the figures of their releases", async () => {
+  const { world, runner, made } = await newStarted();
+  const { client } = world;
+  await client.ok("PATCH", at(made), { version: 2, probe: { input: {} } });
+  await (await runner.work()).channel.succeed("A hatter");
+  await reaches(world, made, 2, null);
+  await client.create({ model: `${made.owner}/${made.name}`, input: {} });
+  await (await runner.work()).channel.succeed("Another one");
+  await eventually(async () => {
+    const { items } = await pageAt<ListedRelease>(client, at(made, "/releases"));
+    expect(items.map(({ figures }) => figures?.predictions)).toEqual([1, 0]);
+  });
+  expect(await inAccount(world.user_id, "SELECT release FROM usage ORDER BY release")).toEqual([
+    ...[{ release: 1 }, { release: 2 }, { release: 2 }],
+  ]);
 });
 
 test("a change that needs no other containers takes over at once", async () => {

@@ -12,6 +12,7 @@ import { among, seriesOf } from "../support/metrics.ts";
 const ended = (model: string, version: number, name = model): EndedRow => ({
   ...{ updated_at: 0, model_id: model, model_owner: "ada", model_name: name },
   ...{ version_number: version, token_id: "", token_name: "", maker: "", created_by: null },
+  ...{ deployment_id: null, deployment: null, release: null },
   ...{ hardware: "gpu", status: "succeeded", setup_time: null, execution_time: 1 },
   ...{ metrics: null, cost: 0, measures: { succeeded: 1, "run:sum": 1_000, "run:7": 1 } },
 });

@@ -18,6 +18,7 @@ afterEach(startClock);
 const ENDED: EndedRow = {
   ...{ updated_at: 0, model_id: "story", model_owner: "ada", model_name: "story" },
   ...{ version_number: 1, token_id: "", token_name: "", maker: "", created_by: null },
+  ...{ deployment_id: null, deployment: null, release: null },
   ...{ hardware: "gpu", status: "succeeded", setup_time: null, execution_time: 1 },
   ...{ metrics: null, cost: 0, measures: { succeeded: 1, "run:sum": 1_000, "run:7": 1 } },
 };

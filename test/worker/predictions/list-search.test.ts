@@ -26,7 +26,7 @@ async function fill({ user_id, model }: World, succeeded: number[]) {
     sql.exec("DELETE FROM predictions");
     sql.exec(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-      INSERT INTO predictions SELECT '${ID}' || printf('%012d', i), '', ?, ?, ?, 1, NULL, NULL, 0,
+      INSERT INTO predictions SELECT '${ID}' || printf('%012d', i), '', ?, ?, ?, 1, NULL, NULL, NULL, 0,
         iif(i IN (${succeeded.join()}), 'succeeded', 'failed'), i, i, NULL, NULL, NULL, NULL, NULL, NULL, 1, 1,
         NULL, NULL, '', '', '', '', NULL, 'cpu', 0 FROM n`,
       ROWS,

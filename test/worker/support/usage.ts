@@ -27,6 +27,9 @@ export const NO_USAGE: Omit<UsageRow, "day"> = {
   maker: "",
   member: "",
   hardware: "cpu",
+  deployment_id: "",
+  release: 0,
+  deployment: "",
   ...NO_COUNTS,
 };
 
