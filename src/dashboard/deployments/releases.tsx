@@ -46,12 +46,13 @@ export const Releases = ({ releases, deployment, areAllCounted }: ReleasesProps)
             ...["Release", "Version", "Keeps", "Made"],
             ...["Predictions", "Failed", "Wait", "Setup", "Run"].map(numeric),
             ...(isPriced ? [numeric("Cost")] : []),
-            "State",
           ]}
         >
           {releases.map((release) => (
             <tr>
-              <th scope="row">{release.number}</th>
+              <th scope="row">
+                {release.number} <State release={release} deployment={deployment} />
+              </th>
               <td data-label="Version">
                 <Version release={release} />
               </td>
@@ -62,9 +63,6 @@ export const Releases = ({ releases, deployment, areAllCounted }: ReleasesProps)
                 <Time at={release.created_at} /> by <bdi>{release.created_by.username}</bdi>
               </td>
               <Figures figures={release.figures} isPriced={isPriced} />
-              <td data-label="State">
-                <State release={release} deployment={deployment} />
-              </td>
             </tr>
           ))}
         </Table>
@@ -115,7 +113,7 @@ function State({ release, deployment: { current_release, next_release } }: State
   if (release.number === next_release?.number)
     return <span class="status pending">is starting</span>;
   return release.failure === null ? (
-    <>replaced</>
+    <small>replaced</small>
   ) : (
     <span class="status failed">{release.failure}</span>
   );

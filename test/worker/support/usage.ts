@@ -36,7 +36,7 @@ export const NO_USAGE: Omit<UsageRow, "day"> = {
 export async function addUsage(
   userId: string,
   day: string,
-  changes: Partial<UsageRow>,
+  changes: Partial<UsageRow & { measures: string }>,
 ): Promise<void> {
   await openAccount(getServices(env), userId);
   const row = { day, ...NO_USAGE, ...changes };
