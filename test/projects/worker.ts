@@ -64,9 +64,11 @@ export default defineProject({
       ["worker"],
       [
         "test/worker/api/fuzz.test.ts",
+        "test/worker/dashboard/access.test.ts",
         "test/worker/models/visibility.test.ts",
         "test/worker/transient-errors/account-alarms.test.ts",
         "test/worker/organizations/sequences.test.ts",
+        "test/worker/registry/fuzz.test.ts",
         "test/worker/registry/interleaved-collection.test.ts",
       ],
     ),

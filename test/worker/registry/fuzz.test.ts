@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MEDIA_TYPES } from "../../../src/protocol/oci.ts";
+import { sized } from "../../support/sized.ts";
 import { Client } from "../support/client.ts";
 import { registryFaults } from "../support/fuzz/registry-verdict.ts";
 import {
@@ -174,7 +175,7 @@ const registryPlans = (callers: number): fc.Arbitrary<RegistryPlan> =>
     .map(({ contents, ...rest }) => ({ ...rest, ...contents }));
 
 const SEED = 20_261_126;
-const REQUESTS = 4_000;
+const REQUESTS = sized(2_500, 8_000);
 const AT_ONCE = 8;
 
 beforeAll(stopClock);

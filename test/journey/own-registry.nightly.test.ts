@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publishModel } from "../../src/dev/seed.ts";
 import { model } from "../../src/protocol/model.ts";
 import { buildExample, docker } from "../docker/registry.ts";
@@ -17,7 +17,6 @@ import { World } from "./support/world.ts";
 if (!dockerIsUp) console.log("Docker does not answer: the journey of a pushed image is left out.");
 
 /** The image has 50 MB compressed. */
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 describe.runIf(dockerIsUp)("an image pushed to the deployment", () => {
   let world: World;
