@@ -57,7 +57,7 @@ export function filesOf(folders: string[], sized: string[] = []) {
  */
 export const RULES = { maxWorkers: 2, sequence: { groupOrder: 0 } };
 export const REAL_PROCESSES = { maxWorkers: 6, sequence: { groupOrder: 1 } };
-export const WORKER = { maxWorkers: 5, sequence: { groupOrder: 2 } };
+export const WORKER = { maxWorkers: 4, sequence: { groupOrder: 2 } };
 /**
  * Browsers do not run next to containers: Chromium aborts all its requests when a network of the machine
  * comes or goes. Each worker has one Chromium and one deployment for all its files.
