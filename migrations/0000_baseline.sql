@@ -218,6 +218,8 @@ CREATE TABLE `deployments` (
 	`start_failures` integer DEFAULT 0 NOT NULL,
 	`start_after` integer,
 	`start_failure` text,
+	`starts` integer DEFAULT 0 NOT NULL,
+	`starts_since` integer,
 	FOREIGN KEY (`owner_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -246,7 +248,6 @@ CREATE TABLE `releases` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `releases_version` ON `releases` (`model_id`,`version_number`);--> statement-breakpoint
-CREATE INDEX `releases_told` ON `releases` (`deployment_id`,`number`) WHERE min_instances > 0 OR max_instances < 100;--> statement-breakpoint
 CREATE TABLE `file_bytes` (
 	`user_id` text PRIMARY KEY NOT NULL,
 	`bytes` integer NOT NULL

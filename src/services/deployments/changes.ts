@@ -100,6 +100,7 @@ export async function createDeployment(
 const NEW = {
   ...{ release: 0, next_release: null, previous_release: null, previous_until: null },
   ...{ start_failures: 0, start_after: null, start_failure: null },
+  ...{ starts: 0, starts_since: null },
 };
 
 /** Returns the deployment as it would be after a change. */

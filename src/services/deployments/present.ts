@@ -85,6 +85,7 @@ function statusOf(detailed: DetailedDeployment, statuses: Statuses): DeploymentS
       "failures",
       `Containers have failed to start ${start_failures} times in a row, and are tried again at most every 30 minutes: ${start_failure ?? ""}`,
     );
+  if (start_failure !== null && starting === 0) return blocked("failures", start_failure);
   if (status === undefined || waiting > 0)
     return blocked(
       "capacity",

@@ -1,10 +1,14 @@
 /** The claims of deployments, and how their releases take over, fail and are started again. */
-import { and, asc, eq, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { MAX_INSTANCES } from "../../protocol/deployment.ts";
 import { isSeenBy } from "../accounts/visible-models.ts";
 import { type Database, runBatch } from "../database.ts";
 import { sealedVariables } from "../models/variables.ts";
 import { deployments, hardware, models, releases, users, versions } from "../schema/index.ts";
 import { endOthers, takeOver } from "./deployments.ts";
+
+/** Whether a release runs or is starting. */
+const isLive = sql`${releases.number} IN (${deployments.release}, ${deployments.next_release})`;
 
 /**
  * Lists the releases that claim or limit containers: those that run and start, and the one before for as long as it
@@ -39,8 +43,9 @@ export const listTold = (db: Database, now: number, pool: string | undefined) =>
       pool: hardware.pool,
       gpus: hardware.gpus,
     })
-    .from(releases)
-    .innerJoin(deployments, eq(deployments.id, releases.deployment_id))
+    .from(deployments)
+    // SQLite keeps the order of a cross join: it would read all releases otherwise.
+    .crossJoin(releases)
     .innerJoin(
       users,
       and(eq(users.id, deployments.owner_id), isNull(users.suspended_at), isNull(users.deleted_at)),
@@ -56,12 +61,10 @@ export const listTold = (db: Database, now: number, pool: string | undefined) =>
     .innerJoin(hardware, eq(hardware.identifier, releases.hardware_identifier))
     .where(
       and(
-        // The condition is as the index has it.
-        sql`(min_instances > 0 OR max_instances < 100)`,
-        or(
-          sql`${releases.number} IN (${deployments.release}, ${deployments.next_release})`,
-          sql`${releases.number} = ${deployments.previous_release} AND ${deployments.previous_until} > ${now}`,
-        ),
+        eq(releases.deployment_id, deployments.id),
+        sql`${releases.number} IN (${deployments.release}, ${deployments.next_release}, ${deployments.previous_release})`,
+        or(gt(releases.min_instances, 0), lt(releases.max_instances, MAX_INSTANCES)),
+        or(isLive, gt(deployments.previous_until, now)),
         pool === undefined ? undefined : eq(hardware.pool, pool),
       ),
     )
@@ -100,19 +103,39 @@ export async function reserveStart(
   return reserved.length > 0;
 }
 
-/** Records that a container of a release has started: the release takes over, if it was to. */
+/** Within this time, the claim of a release may start this many times its containers, and a few more. */
+const STARTS_MS = 600_000;
+const STARTS_PER_CONTAINER = 3;
+const MORE_STARTS = 3;
+
+/**
+ * Records that a container of a release has started: the release takes over, if it was to. A release whose containers
+ * start and end again and again waits until 10 minutes after the first of these starts.
+ */
 export async function recordStarted(
   db: Database,
   id: string,
   number: number,
   now: number,
 ): Promise<void> {
+  const { starts, starts_since } = deployments;
+  const isRecent = sql`coalesce(${starts_since}, 0) > ${now - STARTS_MS}`;
+  const limit = sql`(SELECT ${STARTS_PER_CONTAINER} * min_instances + ${MORE_STARTS} FROM releases
+    WHERE deployment_id = ${id} AND number = ${number})`;
+  const isLoop = sql`${isRecent} AND ${starts} + 1 >= ${limit}`;
+  const loop = sql`'Containers have started ' || (${starts} + 1) || ' times within 10 minutes and ended again. The log of their runner says why. They are started again within 10 minutes.'`;
   await runBatch(db, [
     takeOver(db, id, number, now, eq(deployments.next_release, number)),
     endOthers(db, id, now),
     db
       .update(deployments)
-      .set({ start_failures: 0, start_after: null, start_failure: null })
+      .set({
+        start_failures: 0,
+        start_after: sql`iif(${isLoop}, ${starts_since} + ${STARTS_MS}, NULL)`,
+        start_failure: sql`iif(${isLoop}, ${loop}, NULL)`,
+        starts: sql`iif(${isRecent}, ${starts} + 1, 1)`,
+        starts_since: sql`iif(${isRecent}, ${starts_since}, ${now})`,
+      })
       .where(and(eq(deployments.id, id), eq(deployments.release, number))),
   ]);
 }

@@ -216,7 +216,7 @@ export const takeOver = (db: Database, id: string, number: number, now: number, 
       previous_release: sql`nullif(${deployments.release}, 0)`,
       previous_until: sql`iif((SELECT room FROM releases
         WHERE deployment_id = ${id} AND number = ${number}) = 'beside', ${now + KEPT_MS}, NULL)`,
-      ...{ start_failures: 0, start_after: null, start_failure: null },
+      ...{ start_failures: 0, start_after: null, start_failure: null, starts_since: null },
     })
     .where(and(eq(deployments.id, id), where));
 

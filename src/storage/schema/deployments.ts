@@ -1,5 +1,4 @@
 /** Deployments: names that run one version, with settings of their own, and the releases of each. */
-import { sql } from "drizzle-orm";
 import {
   index,
   integer,
@@ -35,6 +34,9 @@ export const deployments = sqliteTable(
     start_failures: integer().notNull().default(0),
     start_after: integer(),
     start_failure: text(),
+    /** Containers that have started since a time, which is at most 10 minutes ago when one starts. */
+    starts: integer().notNull().default(0),
+    starts_since: integer(),
   },
   (t) => [
     uniqueIndex("deployments_owner_name").on(t.owner_id, t.name),
@@ -81,10 +83,6 @@ export const releases = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.deployment_id, t.number] }),
     index("releases_version").on(t.model_id, t.version_number),
-    // Releases that claim or limit containers (storage/deployments/claims.ts).
-    index("releases_told")
-      .on(t.deployment_id, t.number)
-      .where(sql`min_instances > 0 OR max_instances < 100`),
   ],
 );
 

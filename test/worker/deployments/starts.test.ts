@@ -308,6 +308,33 @@ test("containers that fail to start are tried again after a time that grows", as
   });
 });
 
+test("containers that start and end again and again are started six times in ten minutes", async () => {
+  const { world, runner, made } = await newStarted();
+  await runner.tellState({ jobs: [], containers: [] });
+  const id = await idOf(made);
+  const starts = async () => {
+    await sweepDeployments(services, Date.now());
+    const before = (await startsOf(world)).length;
+    await deliver("counts", { deployment_id: id, release: 1, failure: null });
+    return before;
+  };
+  const status = async () => (await world.client.ok<Deployment>("GET", at(made))).status;
+  for (let n = 2; n < 6; n++) await starts();
+  expect((await status()).blocked_by).toBe(null);
+  await starts();
+  expect(await status()).toMatchObject({
+    blocked_by: "failures",
+    reason: expect.stringContaining("started 6 times within 10 minutes"),
+  });
+  const made6 = (await startsOf(world)).length;
+  advance(60);
+  await sweepDeployments(services, Date.now());
+  expect(await startsOf(world)).toHaveLength(made6);
+  advance(540);
+  await sweepDeployments(services, Date.now());
+  expect(await startsOf(world)).toHaveLength(made6 + 1);
+});
+
 test("a lower grant ends claims, and says so", async () => {
   const { world, made } = await newStarted();
   const { username, hardware, client } = world;

@@ -22,7 +22,11 @@ const isolated = (isolation: Isolation) =>
 
 async function jobFor(world: World, client: Client): Promise<Job> {
   await client.create({ model: world.model, input: {} });
-  return (await world.runner()).take();
+  const runner = await world.runner();
+  const job = await runner.take();
+  // A job whose runner does not connect is soon given to the next runner as well.
+  await runner.connect(job);
+  return job;
 }
 
 /** The containers of two runs of the owner and one of a stranger, and the files' keys. */
