@@ -65,6 +65,7 @@ export default defineProject({
       [
         "test/worker/api/fuzz.test.ts",
         "test/worker/dashboard/access.test.ts",
+        "test/worker/deployments/sequences.test.ts",
         "test/worker/models/visibility.test.ts",
         "test/worker/transient-errors/account-alarms.test.ts",
         "test/worker/organizations/sequences.test.ts",

@@ -198,7 +198,8 @@ async function makeRelease(
     const { deployment, current, next } = detailed;
     const number = await findLastNumber(db, deployment.id);
     const last = newestOf(detailed) ?? (await findRelease(db, deployment, number));
-    if (!last) throw new Error(`deployment ${deployment.id} has no release`);
+    // The deployment has been deleted since it was read.
+    if (!last) throw notVisible(`The deployment '${place.join("/")}'`);
     const made = await make(detailed, last);
     if (!made) return { detailed, displaces: [] };
     const { planned, plan } = made;
