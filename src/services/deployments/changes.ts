@@ -157,22 +157,31 @@ export async function rollBack(
       before: { release: next.number },
       after: { release: deployment.release },
     });
-    await giveUpNext(services.db, deployment, Date.now(), entry);
-    await tellOfChange(services, [next.pool]);
-    return readDeployment(services, caller, place);
+    if (await giveUpNext(services.db, deployment, Date.now(), entry)) {
+      await tellOfChange(services, [next.pool]);
+      return readDeployment(services, caller, place);
+    }
   }
+  // Another change may come first: the release to go back to is the one that the caller has seen.
+  const number = next && deployment.release > 0 ? deployment.release : deployment.previous_release;
   const options = { dry_run: false, allow_downtime: true };
-  const changed = await makeRelease(services, caller, place, options, async ({ deployment }) => {
-    const { previous_release: number } = deployment;
-    const previous = number && (await findRelease(services.db, deployment, number));
-    if (!previous) throw conflict("There is no release before this one to go back to.");
-    const { model, version_number: version } = previous;
-    const base = { ...previous, ...settingsIn(previous) };
-    const named = model === null ? {} : { model, version };
-    const planned = await releaseSettings(services, caller, named, base);
-    const plan: Plan = { room: "beside", atOnce: true, displaces: [], pool: previous.pool };
-    return { planned, plan };
-  });
+  const changed = await makeRelease(
+    services,
+    caller,
+    place,
+    options,
+    async ({ deployment, current }) => {
+      const previous = number && (await findRelease(services.db, deployment, number));
+      if (!previous) throw conflict("There is no release before this one to go back to.");
+      if (current && isSame(previous, current)) return undefined;
+      const { model, version_number: version } = previous;
+      const base = { ...previous, ...settingsIn(previous) };
+      const named = model === null ? {} : { model, version };
+      const planned = await releaseSettings(services, caller, named, base);
+      const plan: Plan = { room: "beside", atOnce: true, displaces: [], pool: previous.pool };
+      return { planned, plan };
+    },
+  );
   return changed.detailed;
 }
 

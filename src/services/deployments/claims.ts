@@ -9,6 +9,7 @@ import type { CapacityClaim, CapacityClaimStatus } from "../../objects/stubs/poo
 import { type Configuration, DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { StartMessage } from "../../protocol/queue.ts";
 import {
+  awaitProbe,
   listTold,
   recordFailed,
   recordStarted,
@@ -168,7 +169,8 @@ async function start(
   if (isNext && !probe && ready > 0) return recordStarted(db, deployment_id, number, now);
   if ((row.start_after ?? 0) > now) return;
   if (isNext && probe) {
-    if (await reserveStart(db, row, now, PROBE_MS)) await startContainer(services, row, probe);
+    if ((await reserveStart(db, row, now)) && (await startContainer(services, row, probe)))
+      await awaitProbe(db, deployment_id, number, now + PROBE_MS);
     return;
   }
   if (missing === 0 || !(await reserveStart(db, row, now))) return;

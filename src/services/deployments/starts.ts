@@ -17,15 +17,16 @@ export const PROBE_MS = 2 * 3_600_000;
 /**
  * Creates a prediction that starts a container of a release.
  * @param probe its input; null: the container is only started
+ * @returns whether the prediction was created
  */
 export async function startContainer(
   services: Services,
   row: ToldRow,
   probe: ReleaseConfiguration["probe"],
-): Promise<void> {
+): Promise<boolean> {
   const { owner_id, owner, name, number, deployment_id, created_by } = row;
   const target = await findRelease(services, owner_id, { owner, name, number });
-  if (!target) return;
+  if (!target) return false;
   // The budget of the member who asks for a probe applies to it, as to other runs; starts are the account's.
   const maker = probe && created_by !== null && created_by !== owner_id ? created_by : "";
   const caller: Caller = {
@@ -42,11 +43,13 @@ export async function startContainer(
       ...{ origin, validateInput: false, waitSeconds: 0, cancelAfterSeconds: null, starts: true },
       ...(!probe && { warmUp: true }),
     });
+    return true;
   } catch (error) {
     logger.warn("Container of a deployment not started", { deployment_id, release: number, error });
     // A refusal that the account can change, such as that of a budget or an input, is a failure of the release.
     const isRefusal = error instanceof ProblemError || error instanceof ValidationFailure;
-    if (!isRefusal || ("code" in error && error.code === "unavailable")) return;
+    if (!isRefusal || ("code" in error && error.code === "unavailable")) return false;
     await recordFailed(services.db, deployment_id, number, error.message, Date.now());
+    return false;
   }
 }

@@ -81,17 +81,15 @@ const isRelease = (number: number): SQL =>
 
 /**
  * Reserves the next start of a deployment's containers, so that of two sweeps at once only one starts them.
- * @param ms how long no other start begins
  */
 export async function reserveStart(
   db: Database,
   { deployment_id, number }: Pick<ToldRow, "deployment_id" | "number">,
   now: number,
-  ms = ARRIVE_MS,
 ): Promise<boolean> {
   const reserved = await db
     .update(deployments)
-    .set({ start_after: now + ms })
+    .set({ start_after: now + ARRIVE_MS })
     .where(
       and(
         eq(deployments.id, deployment_id),
@@ -102,6 +100,13 @@ export async function reserveStart(
     .returning({ id: deployments.id });
   return reserved.length > 0;
 }
+
+/** Makes no other probe of a release that is starting until a time, unless this one ends before. */
+export const awaitProbe = (db: Database, id: string, number: number, until: number) =>
+  db
+    .update(deployments)
+    .set({ start_after: until })
+    .where(and(eq(deployments.id, id), eq(deployments.next_release, number)));
 
 /** Within this time, the claim of a release may start this many times its containers, and a few more. */
 const STARTS_MS = 600_000;

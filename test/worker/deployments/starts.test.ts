@@ -202,6 +202,17 @@ test("a roll-back gives up the release that starts, and then goes back to the on
   });
 });
 
+test("two roll-backs at once go back by one release", async () => {
+  const { world, runner, made } = await newStarted();
+  const { client } = world;
+  await client.ok("PATCH", at(made), { version: 2 });
+  await starts(runner);
+  await reaches(world, made, 2, null);
+  const back = () => client.ok<Deployment>("POST", at(made, "/rollback"));
+  for (const { current_release } of await Promise.all([back(), back()]))
+    expect(current_release).toMatchObject({ number: 3, version: 1 });
+});
+
 test("the containers of the release before are kept for an hour", async () => {
   const { world, runner, made, job, container } = await newStarted();
   await world.client.ok("PATCH", at(made), { version: 2 });
