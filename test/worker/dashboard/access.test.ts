@@ -138,10 +138,11 @@ const forgeries = ({ person: { visitor }, stale }: Somebody): Attempt[] => [
 ];
 
 /**
- * Returns two of the requests for the nth route: routes in turn make all of them. At night each route makes all.
+ * Returns two of the requests for the nth route. All of them come up for every other route too, because a page and
+ * its action often alternate. At night each route makes all of them.
  */
 function inTurn(attempts: Attempt[], n: number): Attempt[] {
-  const from = (2 * n) % attempts.length;
+  const from = n % attempts.length;
   return sized([...attempts, ...attempts].slice(from, from + 2), attempts);
 }
 

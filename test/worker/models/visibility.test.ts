@@ -101,7 +101,7 @@ const SHARED: Case[] = [
 
 /** Tokens of an organization, by the role. */
 const IN_ORGANIZATION: Case[] = [
-  // The service token is a developer's. An owner's token may do little more than an admin's, and comes at night.
+  // The service token is a developer's. An owner's token may do little more than an admin's, so its case runs at night.
   ...ROLES.filter((role) => sized(role === "member" || role === "admin", true)).map(
     (role): Case => ({
       ...{ visibility: "private", caller: `the ${role}'s token`, role },
