@@ -193,16 +193,18 @@ describe("a response that is silent", () => {
     webSocket?.accept();
     webSocket?.send(JSON.stringify({ type: "response.create", model, input: "Go on" }));
     const { channel } = await fleet.work();
+    // The clock moves on while messages are on their way: logs keep the lease, and more repeats than awaited may come.
     const told = (type: string, count: number) =>
-      eventually(() => {
+      eventually(async () => {
+        await channel.report([{ event: "logs", data: "loading\n" }]);
         // Longer steps would skip heartbeats, which come every 15 s, and shorter ones take a second in all.
         advance(5);
-        expect(types.filter((one) => one === type)).toHaveLength(count);
+        expect(types.filter((one) => one === type).length).toBeGreaterThanOrEqual(count);
       });
     await told("response.created", 1);
     await told("response.in_progress", 3);
     await finish(channel, ["on"]);
-    await told("response.completed", 1);
+    await eventually(() => expect(types.at(-1)).toBe("response.completed"));
     expect(types[0]).toBe("response.created");
     webSocket?.close();
   });
