@@ -42,6 +42,7 @@ export async function limitOpenStream<Stream extends EventStream>(
   open: () => Promise<Stream>,
 ): Promise<Stream> {
   const stream = await countStream(c.var.services, c.var.caller.user_id, open);
+  c.set("answeredBy", stream.answeredBy);
   return watched(c, stream, () => tokenEndedWords(c, problemEvent));
 }
 

@@ -15,13 +15,12 @@ import {
   findCallable,
   waitForCall,
 } from "../services/openai/calls.ts";
-import type { ParseLog } from "../services/openai/log-reader.ts";
+import { answererOf, type ParseLog } from "../services/openai/log-reader.ts";
+import { ANSWERED_BY_HEADER } from "../services/openai/streams.ts";
 
 export const PREDICTION_HEADER = "auspex-prediction-id";
 /** The cost of a call that is answered at its end, in the deployment's currency. */
 export const COST_HEADER = "x-auspex-cost";
-/** The version that has answered the call of a deployment: `owner/name:number`. */
-export const ANSWERED_BY_HEADER = "x-auspex-answered-by";
 export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
 export const CONTENT_LEFT_OUT_HEADER = "auspex-content-left-out";
 
@@ -108,10 +107,8 @@ export async function waitForEnd(
   parse?: ParseLog,
 ): Promise<EndedCall> {
   const call = await waitForCall(c.var.services, begun, parse);
-  const { cost, deployment, model } = call.prediction;
-  c.set("cost", cost?.amount);
-  if (deployment !== undefined)
-    c.set("answeredBy", `${model.owner}/${model.name}:${model.version_number}`);
+  c.set("cost", call.prediction.cost?.amount);
+  c.set("answeredBy", answererOf(call.prediction));
   return call;
 }
 

@@ -9,9 +9,9 @@ import type { AppEnv } from "../context.ts";
 import { rateHeaders } from "../domain/accounts/rate-limit.ts";
 import { conventionOf, ProblemError } from "../errors/errors.ts";
 import { describeRequest } from "../lib/current-request.ts";
+import { ANSWERED_BY_HEADER } from "../services/openai/streams.ts";
 import { isNotStored } from "./conditional.ts";
 import {
-  ANSWERED_BY_HEADER,
   CONTENT_LEFT_OUT_HEADER,
   COST_HEADER,
   PREDICTION_HEADER,

@@ -39,7 +39,7 @@ export const predictionHeaders = {
   },
   "x-auspex-answered-by": {
     description:
-      "The version that answered, if `model` is a deployment: its own, or a fallback. Absent from streams and background responses, whose prediction names it",
+      "The version that answered, if `model` is a deployment: its own, or a fallback. A stream that begins before its first output has a comment line instead, `: x-auspex-answered-by: owner/name:number`. Absent from background responses, whose prediction names it",
     schema: { type: "string" as const },
     example: "demo/far:1",
   },

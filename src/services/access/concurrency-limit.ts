@@ -107,4 +107,6 @@ export interface EventStream {
   over: Promise<void>;
   /** Ends the stream between two events, with these last words in its own format. */
   end(words: string): Promise<void>;
+  /** The version that has answered the call of a deployment, if there was output before the stream began. */
+  answeredBy?: string | undefined;
 }

@@ -4,6 +4,7 @@
  */
 
 import { createParser } from "eventsource-parser";
+import { z } from "zod";
 import type { LogEntry } from "../../domain/openai/translation.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { OpenAiProblem } from "../../errors/openai.ts";
@@ -13,6 +14,7 @@ import { exceededBound } from "../../lib/json-scan.ts";
 import { backoffMs } from "../../lib/retry.ts";
 import { type LeaveAction, type PredictionStub, renewed } from "../../objects/stubs/prediction.ts";
 import { FRAME_BOUNDS, OUTPUT_BOUNDS } from "../../protocol/channel.ts";
+import { type Prediction, prediction } from "../../protocol/prediction.ts";
 import { openLog } from "../predictions/event-log.ts";
 import type { Services } from "../services.ts";
 
@@ -45,6 +47,7 @@ export class LogReader {
   /** The id of the last entry, and whether it was the end. */
   #last: number;
   #ended = false;
+  #answeredBy: string | undefined;
   /** The error that ended reading early: further reads throw it. */
   #over: Error | undefined;
   #timer: number | null = null;
@@ -102,6 +105,14 @@ export class LogReader {
     return entries;
   }
 
+  /**
+   * The version that answers the call of a deployment, `owner/name:number`, as far as the log has been read from its
+   * first entry. There is no other once there is output.
+   */
+  get answeredBy(): string | undefined {
+    return this.#answeredBy;
+  }
+
   async cancel(): Promise<void> {
     clearTimeout(this.#timer);
     this.#ended = true;
@@ -132,6 +143,7 @@ export class LogReader {
   #took(entries: NumberedEntry[]): NumberedEntry[] {
     const last = entries.at(-1);
     if (last) this.#last = Number(last.id);
+    for (const entry of entries) this.#answeredBy = answererIn(entry) ?? this.#answeredBy;
     if (last?.event === "done") {
       this.#ended = true;
       clearTimeout(this.#timer);
@@ -139,6 +151,22 @@ export class LogReader {
     return entries;
   }
 }
+
+/** The first entry has the prediction, and one for each fallback has the version that answers from then on. */
+const statusChange = z.object({
+  fallback: z.string().optional(),
+  prediction: prediction.pick({ model: true, deployment: true }).optional(),
+});
+
+function answererIn({ event, data }: NumberedEntry): string | undefined {
+  if (event !== "status") return undefined;
+  const { fallback, prediction } = statusChange.parse(data);
+  return fallback ?? (prediction && answererOf(prediction));
+}
+
+/** Returns the version that has answered, `owner/name:number`, if a deployment was called. */
+export const answererOf = ({ deployment, model }: Pick<Prediction, "deployment" | "model">) =>
+  deployment === undefined ? undefined : `${model.owner}/${model.name}:${model.version_number}`;
 
 function readerOfEvents(parse: ParseLog): (bytes: Uint8Array) => NumberedEntry[] {
   const decoder = new TextDecoder();

@@ -23,8 +23,8 @@ import type { CreatedPrediction } from "../predictions/create-object.ts";
 import type { Services } from "../services.ts";
 import { readerOf, timeLimit } from "./calls.ts";
 import { asOpenAiProblem, brokenStream, failureOf } from "./failure.ts";
-import type { LogReader } from "./log-reader.ts";
-import { eventText } from "./streams.ts";
+import { answererOf, type LogReader } from "./log-reader.ts";
+import { answeredByComment, eventText } from "./streams.ts";
 
 export interface SpeechStream extends EventStream {
   contentType: string;
@@ -59,6 +59,7 @@ export async function speechStream(
     checkFormat(response_format, type);
     return {
       ...written(sounds, first, isEvents ? EVENTS : BYTES, leave),
+      ...(first.kind !== "idle" && { answeredBy: reader.answeredBy }),
       contentType: isEvents ? EVENT_STREAM : servedType(type),
     };
   } catch (error) {
@@ -104,18 +105,16 @@ const BYTES: Form = {
 const EVENTS: Form = {
   write(sound) {
     if (sound.kind === "idle") return encoder.encode(HEARTBEAT);
-    const event =
-      sound.kind === "bytes"
-        ? { type: "speech.audio.delta", audio: toBase64(sound.bytes) }
-        : {
-            type: "speech.audio.done",
-            usage: {
-              ...(sound.usage ?? usageOf(sound.prediction)),
-              ...NO_COST,
-              ...costIn(sound.prediction.cost),
-            },
-          };
-    return encoder.encode(eventText(exactText(event)));
+    if (sound.kind === "bytes") {
+      const event = { type: "speech.audio.delta", audio: toBase64(sound.bytes) };
+      return encoder.encode(eventText(exactText(event)));
+    }
+    const { prediction } = sound;
+    const cost = { ...NO_COST, ...costIn(prediction.cost) };
+    const usage = { ...(sound.usage ?? usageOf(prediction)), ...cost };
+    const event = eventText(exactText({ type: "speech.audio.done", usage }));
+    // The stream may have begun before the version was known.
+    return encoder.encode(answeredByComment(answererOf(prediction)) + event);
   },
   fail: (error) => eventText(exactText({ error: brokenStream(error).error })),
   words: (text) => text,

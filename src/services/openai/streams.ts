@@ -3,6 +3,19 @@ import { HEARTBEAT } from "../../lib/sse.ts";
 import type { EventStream } from "../access/concurrency-limit.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
+/** The version that has answered the call of a deployment: `owner/name:number`. */
+export const ANSWERED_BY_HEADER = "x-auspex-answered-by";
+
+/**
+ * Names the version that has answered in a stream that began before it was known. Clients skip comments, and no
+ * format of the conventions has a field for it. A blank line would be an event to some of them.
+ */
+export const answeredByComment = (version: string | undefined) =>
+  version === undefined ? "" : `: ${ANSWERED_BY_HEADER}: ${version}\n`;
+
+/** Whether no fallback can answer any more. */
+const isDecisive = ({ event }: NumberedEntry) => event === "output" || event === "done";
+
 export interface Writer {
   /** Translates an entry into text of the stream, or into bytes as they arrive. Throws to end the stream. */
   write(entry: NumberedEntry): string | AsyncIterable<Uint8Array>;
@@ -28,6 +41,7 @@ export function writtenStream(
 ): EventStream {
   const { promise: over, resolve } = Promise.withResolvers<void>();
   let lastWords: string | undefined;
+  const answeredBy = held.some(isDecisive) ? reader.answeredBy : undefined;
   const written = writtenBytes(reader, writer, held, () => lastWords);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -45,6 +59,7 @@ export function writtenStream(
   return {
     body,
     over,
+    answeredBy,
     end(words) {
       lastWords = words;
       return reader.cancel();
@@ -60,6 +75,7 @@ async function* writtenBytes(
   lastWords: () => string | undefined,
 ): AsyncGenerator<Uint8Array, Uint8Array, void> {
   const first = held.length > 0 ? [held] : [];
+  let isNamed = held.some(isDecisive);
   let text = "";
   let sentAt = 0;
   try {
@@ -72,6 +88,10 @@ async function* writtenBytes(
       // The log was deleted meanwhile: the error keeps the stream from looking complete.
       if (!entries) throw new Error("the event log has no end");
       for (const entry of entries) {
+        if (!isNamed && isDecisive(entry)) {
+          isNamed = true;
+          text += answeredByComment(reader.answeredBy);
+        }
         const written = writer.write(entry);
         if (typeof written === "string") {
           text += written;
