@@ -23,6 +23,13 @@ interface Row extends Record<string, SqlStorageValue> {
   claims: string;
 }
 
+/** A claim that is not made yet. */
+export interface AskedClaim
+  extends Pick<CapacityClaim, "deployment_id" | "hardware" | "gpus" | "container_key" | "min"> {
+  /** The release that runs while that of the claim starts. Null: none. */
+  running: number | null;
+}
+
 const queueKeyOfClaim = ({ hardware, container_key: key }: CapacityClaim): string =>
   queueKeyOf({ hardware, key });
 
@@ -62,23 +69,49 @@ export class CapacityClaims {
 
   /**
    * Says what a claim takes from others: of the containers that no claim holds, those with the lowest eviction
-   * scores, on the boxes of the class, as many as it needs beside free GPUs and the containers of its own key.
+   * scores, on the boxes of the class, as many as it needs beside free GPUs and the containers of its own key. The
+   * claims of its deployment end, but for that of the release that runs.
    */
-  preview(
-    {
-      hardware,
-      gpus,
-      min,
-      container_key: key,
-    }: Omit<CapacityClaim, "deployment_id" | "release" | "owner_id" | "max">,
-    names: ContainerNames,
-    now: number,
-  ): ClaimPreview {
-    const { fleet, evictionScores, estimates } = this.#state;
+  preview(asked: AskedClaim, names: ContainerNames, now: number): ClaimPreview {
+    const { deployment_id, running } = asked;
+    const others = this.#claims.filter((claim) => claim.deployment_id !== deployment_id);
+    const isBeside = (claim: CapacityClaim) =>
+      claim.deployment_id === deployment_id && claim.release === running;
+    const most = this.#amid(others, () => this.#look(asked).capacity);
+    const claims = [...others, ...this.#claims.filter(isBeside)];
+    return this.#amid(claims, () => ({ most, ...this.#displacing(asked, names, now) }));
+  }
+
+  /** Looks at the pool as if it had these claims only. */
+  #amid<T>(claims: readonly CapacityClaim[], look: () => T): T {
+    const { fleet } = this.#state;
+    fleet.setClaims(mergedByKey(claims));
+    try {
+      return look();
+    } finally {
+      fleet.setClaims(mergedByKey(this.#claims));
+    }
+  }
+
+  #look({ hardware, gpus, container_key: key }: AskedClaim) {
+    const { fleet } = this.#state;
     const own = fleet.containersOf(queueKeyOf({ hardware, key }));
     const boxes = [...fleet.boxes.values()].filter((box) => box.takes && box.serves(hardware));
     const ownClaimed = [...own].filter(({ claimed }) => claimed).length;
-    const capacity = boxes.reduce((sum, box) => sum + box.capacity(gpus), ownClaimed);
+    return {
+      own,
+      boxes,
+      capacity: boxes.reduce((sum, box) => sum + box.capacity(gpus), ownClaimed),
+    };
+  }
+
+  #displacing(asked: AskedClaim, names: ContainerNames, now: number): Omit<ClaimPreview, "most"> {
+    const { deployment_id, gpus, min, container_key: key } = asked;
+    const { evictionScores, estimates } = this.#state;
+    const { own, boxes, capacity } = this.#look(asked);
+    const keys = this.#claims.flatMap((claim) =>
+      claim.deployment_id === deployment_id ? [queueKeyOfClaim(claim)] : [],
+    );
     const free = boxes.reduce((sum, box) => sum + box.startable(gpus), 0);
     const others = boxes
       .flatMap((box) => [...box.containers.values()])
@@ -92,7 +125,8 @@ export class CapacityClaims {
       needed -= Math.max(1, one.gpus);
       stopped.push(one);
     }
-    const models = stopped.map((one) => {
+    const foreign = stopped.filter(({ queueKey }) => !keys.includes(queueKey));
+    const models = foreign.map((one) => {
       const name = names.find(one.key);
       return name?.model?.name.replace(/:.*/, "") ?? name?.image ?? "an unknown model";
     });
@@ -109,9 +143,7 @@ export class CapacityClaims {
 
   #use(claims: readonly CapacityClaim[]): void {
     this.#claims = claims;
-    // Two releases of a deployment may need the same containers.
-    const byKey = Map.groupBy(claims, queueKeyOfClaim);
-    this.#state.fleet.setClaims([...byKey.values()].map(merged));
+    this.#state.fleet.setClaims(mergedByKey(claims));
     clearTimeout(this.#lapse);
     this.#lapse = claims.length > 0 ? setTimeout(() => this.set([]), LAPSE_MS) : null;
   }
@@ -133,6 +165,10 @@ export class CapacityClaims {
     };
   }
 }
+
+/** Merges claims of one key: two releases of a deployment may need the same containers. */
+const mergedByKey = (claims: readonly CapacityClaim[]): Claim[] =>
+  [...Map.groupBy(claims, queueKeyOfClaim).values()].map(merged);
 
 /** @param claims of one key */
 function merged(claims: CapacityClaim[]): Claim {

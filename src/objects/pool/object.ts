@@ -33,7 +33,7 @@ import {
   type RunnerCondition,
   registerPool,
 } from "../stubs/pool.ts";
-import { CapacityClaims } from "./capacity-claims.ts";
+import { type AskedClaim, CapacityClaims } from "./capacity-claims.ts";
 import { ConnectedRunners } from "./connected-runners.ts";
 import { ContainerNames, StoredEstimates } from "./containers.ts";
 import { Declines, Explainer } from "./explainer.ts";
@@ -262,7 +262,7 @@ export class PoolObject extends DurableObject<Bindings> {
     return statuses;
   }
 
-  previewClaim(claim: Parameters<CapacityClaims["preview"]>[0]): ClaimPreview {
+  previewClaim(claim: AskedClaim): ClaimPreview {
     return this.#claims.preview(claim, this.#names, Date.now());
   }
 

@@ -231,6 +231,8 @@ export interface ClaimPreview {
   runners: number;
   /** Containers of the class that these could have, if they had no others but those of other claims. */
   capacity: number;
+  /** The same once the release that runs has stopped. */
+  most: number;
   /** Containers that would be stopped, or would get no more jobs, for it now: `owner/name`, or the image. */
   displaces: { model: string; containers: number }[];
   /** How long a setup of such a container is expected to take; null if none was measured. */

@@ -65,7 +65,7 @@ export async function createDeployment(
   if (!owner) throw notVisible("The account");
   const planned = await releaseSettings(services, caller, request, undefined);
   const row = { id: uuid(), owner_id: owner.id, name, created_at: Date.now() };
-  const plan = await planRoom(services, row, planned, undefined, options.allow_downtime);
+  const plan = await planRoom(services, row, planned, undefined, options);
   const release = releaseOf(caller, row.id, 1, planned, plan);
   if (options.dry_run) {
     await requireGrant(services, owner.id, release);
@@ -136,7 +136,7 @@ export const updateDeployment = (
     if (isSame(planned.settings, last)) return undefined;
     return {
       planned,
-      plan: await planRoom(services, deployment, planned, current, options.allow_downtime),
+      plan: await planRoom(services, deployment, planned, current, options),
     };
   });
 
@@ -178,8 +178,8 @@ export async function rollBack(
       const base = { ...previous, ...settingsIn(previous) };
       const named = model === null ? {} : { model, version };
       const planned = await releaseSettings(services, caller, named, base);
-      const plan: Plan = { room: "beside", atOnce: true, displaces: [], pool: previous.pool };
-      return { planned, plan };
+      const back = { ...options, isRollBack: true };
+      return { planned, plan: await planRoom(services, deployment, planned, current, back) };
     },
   );
   return changed.detailed;

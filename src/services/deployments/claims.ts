@@ -58,7 +58,7 @@ interface Told extends ToldRow {
 
 /**
  * Limits claims to the grants of their accounts: the oldest deployments come first. The release before has the room
- * of the one that runs once more, and what is left when all of these have theirs.
+ * of the one that runs once more, and what is left when all of these have theirs, until the next release starts.
  */
 function withinGrants(rows: ToldRow[]): Told[] {
   const left = new Map<string, number>();
@@ -80,10 +80,12 @@ function withinGrants(rows: ToldRow[]): Told[] {
     const own = taken.get(name) ?? 0;
     taken.set(name, own + take(row, Math.max(0, row.min_instances - own)));
   }
+  const isPassed = (row: ToldRow) => isBefore(row) && row.next !== null;
   return rows.map((row) => {
+    if (isStopped(row) || isPassed(row)) return { ...row, min: 0 };
     const own = taken.get(nameOfClass(row)) ?? 0;
     const more = isBefore(row) ? take(row, Math.max(0, row.min_instances - own)) : 0;
-    return { ...row, min: isStopped(row) ? 0 : Math.min(row.min_instances, own + more) };
+    return { ...row, min: Math.min(row.min_instances, own + more) };
   });
 }
 

@@ -19,6 +19,13 @@ export interface Plan {
   pool: string | null;
 }
 
+export interface RoomOptions {
+  /** Whether the release may stop the one that runs before it has started. */
+  allow_downtime: boolean;
+  /** Whether the release takes over at once, also without room. */
+  isRollBack?: boolean;
+}
+
 /**
  * @param current the release that runs
  * @throws ProblemError conflict if the class has too little room, or if the release needs downtime that is not allowed
@@ -28,7 +35,7 @@ export async function planRoom(
   { id, owner_id }: { id: string; owner_id: string },
   { settings, target: { model, version } }: Planned,
   current: ReleaseItemRow | undefined,
-  allowsDowntime: boolean,
+  { allow_downtime, isRollBack = false }: RoomOptions,
 ): Promise<Plan> {
   const { min_instances: min, hardware_identifier: identifier } = settings;
   const { configuration } = version;
@@ -41,7 +48,8 @@ export async function planRoom(
     current.hardware_identifier === identifier &&
     maxConcurrencyOf(configuration, current.max_concurrency) ===
       maxConcurrencyOf(configuration, settings.max_concurrency);
-  const plan: Plan = { room: "beside", atOnce: min === 0 || isSame, displaces: [], pool };
+  const atOnce = isRollBack || min === 0 || isSame;
+  const plan: Plan = { room: "beside", atOnce, displaces: [], pool };
   const stub = pool === null || min === 0 ? undefined : await findMadePool(services, pool);
   if (!stub || !hardware) return plan;
   const { gpus } = hardware;
@@ -50,20 +58,20 @@ export async function planRoom(
     ...{ model_id: model.id, version_number: version.number },
     ...{ max_concurrency: settings.max_concurrency, variables: model.variables },
   });
-  const preview = await stub.previewClaim({ hardware: identifier, gpus, min, container_key });
+  const preview = await stub.previewClaim({
+    ...{ hardware: identifier, gpus, min, container_key },
+    ...{ deployment_id: id, running: current?.number ?? null },
+  });
   // Without runners nothing is known of the room.
   if (preview.runners === 0) return plan;
   const displaces = await named(services, owner_id, preview.displaces);
   if (preview.capacity >= min) return { ...plan, displaces };
-  const isReplacing = current?.hardware_identifier === identifier && !isSame;
-  const replaced = isReplacing ? current.min_instances : 0;
-  const most = preview.capacity + replaced;
-  if (most < min)
+  if (preview.most < min && !isRollBack)
     throw conflict(
-      `The runners of '${identifier}' have room for ${most} containers of this release beside those that other deployments claim, and min_instances is ${min}. Lower min_instances, or choose other hardware.`,
+      `The runners of '${identifier}' have room for ${preview.most} containers of this release beside those that other deployments claim, and min_instances is ${min}. Lower min_instances, or choose other hardware.`,
     );
-  if (preview.capacity > 0 || isSame) return { ...plan, room: "replace", displaces };
-  if (allowsDowntime) return { ...plan, room: "stop", displaces };
+  if (preview.capacity > 0) return { ...plan, room: "replace", displaces };
+  if (allow_downtime) return { ...plan, room: "stop", displaces };
   const time =
     preview.setup_ms === null
       ? "for as long as the new container takes to start"

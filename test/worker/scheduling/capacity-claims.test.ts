@@ -139,7 +139,10 @@ test("a preview says how many containers the class can hold, and which models it
   const devices = [{ id: "GPU-0", name: "L40S", memory_gb: 48, holder: "busy" }];
   const busy = { ...containerOf(world, job, "busy"), gpus: 1, users: 1 };
   await runner.tellState({ jobs: [], devices, max_containers: 2, containers: [busy] });
-  const asked = { hardware: world.hardware, gpus: 1, min: 1, container_key: "another" };
+  const asked = {
+    ...{ hardware: world.hardware, gpus: 1, min: 1, container_key: "another" },
+    ...{ deployment_id: "another", running: null },
+  };
   expect(await pool(world).previewClaim(asked)).toMatchObject({
     runners: 1,
     capacity: 1,
