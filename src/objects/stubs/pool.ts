@@ -231,7 +231,7 @@ export interface ClaimPreview {
   runners: number;
   /** Containers of the class that these could have, if they had no others but those of other claims. */
   capacity: number;
-  /** The same once the release that runs has stopped. */
+  /** The `capacity` once the release that runs has stopped. */
   most: number;
   /** Containers that would be stopped, or would get no more jobs, for it now: `owner/name`, or the image. */
   displaces: { model: string; containers: number }[];

@@ -29,6 +29,7 @@ import {
   type Planned,
   releaseSettings,
   requireGrant,
+  requireProbe,
   settingsIn,
   withinGrant,
 } from "./releases.ts";
@@ -64,6 +65,7 @@ export async function createDeployment(
   const owner = await findUser(services.db, caller.user_id);
   if (!owner) throw notVisible("The account");
   const planned = await releaseSettings(services, caller, request, undefined);
+  await requireProbe(services, caller, planned.settings);
   const row = { id: uuid(), owner_id: owner.id, name, created_at: Date.now() };
   const plan = await planRoom(services, row, planned, undefined, options);
   const release = releaseOf(caller, row.id, 1, planned, plan);
@@ -134,6 +136,7 @@ export const updateDeployment = (
     const planned = await releaseSettings(services, caller, changes, last);
     const { deployment, current } = detailed;
     if (isSame(planned.settings, last)) return undefined;
+    await requireProbe(services, caller, planned.settings);
     return {
       planned,
       plan: await planRoom(services, deployment, planned, current, options),

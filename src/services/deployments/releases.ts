@@ -13,6 +13,7 @@ import {
 import { findGrant } from "../../storage/deployments/grants.ts";
 import type { Caller } from "../access/access.ts";
 import { withinQuota } from "../access/storage-quota.ts";
+import { hasBudget } from "../accounts/budgets.ts";
 import {
   isFallbackFor,
   type ResolvedVersion,
@@ -149,6 +150,32 @@ export const settingsIn = ({
 /** Whether two releases run the same in the same way. */
 export const isSame = (one: ReleaseSettings, other: ReleaseSettings): boolean =>
   JSON.stringify(settingsIn(one)) === JSON.stringify(settingsIn(other));
+
+/**
+ * Requires a session, or a token without limits of its runs, for a release with a probe: this runs as one of the
+ * account, and again with each further release.
+ * @throws ProblemError forbidden
+ */
+export async function requireProbe(
+  services: Services,
+  caller: Caller,
+  { probe }: Pick<ReleaseSettings, "probe">,
+): Promise<void> {
+  const { is_session, scopes, priority, limits } = caller;
+  if (probe === null || is_session) return;
+  const reasons = [
+    ...(scopes.includes("predict") ? [] : ["lacks the scope predict"]),
+    ...(priority === null ? [] : [`allows priority '${priority}' at most`]),
+    ...(limits?.predictions_per_minute === undefined ? [] : ["limits predictions per minute"]),
+    ...(limits?.max_running === undefined ? [] : ["limits running predictions"]),
+    ...((await hasBudget(services, caller)) ? ["has a budget"] : []),
+  ];
+  if (reasons.length === 0) return;
+  throw new ProblemError(
+    "forbidden",
+    `This token cannot make a release with a probe, which would run outside its limits: it ${reasons.join(" and ")}. Set probe to null, or use a token without these limits, or the dashboard.`,
+  );
+}
 
 /** The settings as the audit log has them. The input of a probe may be confidential. */
 export function auditedSettings(settings: ReleaseSettings): Record<string, unknown> {

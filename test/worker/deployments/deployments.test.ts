@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Deployment, Release } from "../../../src/protocol/deployment.ts";
 import { actionsOf, entriesOf } from "../support/audit.ts";
+import { newBudget } from "../support/budgets.ts";
 import { newModel, pageAt, publish, referenceOf } from "../support/catalogue.ts";
 import { newDeployment } from "../support/deployments.ts";
 import { newOrganization, setShare } from "../support/organizations.ts";
@@ -214,6 +215,36 @@ test("a token that is limited to some models has the deployments that run them",
   expect((await limited.json("GET", pathOf(theirs))).status).toBe(403);
   const run = { model: `${theirs.owner}/${theirs.name}`, input: {} };
   expect((await limited.refused("/v1/predictions", run)).status).toBe(403);
+});
+
+test.each<[string, object, string]>([
+  ["allows one run at a time", { limits: { max_running: 1 } }, "limits running predictions"],
+  ["allows few runs", { limits: { predictions_per_minute: 9 } }, "limits predictions per minute"],
+  ["has a low priority", { priority: "low" }, "allows priority 'low' at most"],
+  ["runs nothing", { scopes: ["read", "write"] }, "lacks the scope predict"],
+  ["has a budget", {}, "has a budget"],
+])("a token that %s makes no release with a probe", async (name, options, reason) => {
+  const { client, username, model } = await newWorld();
+  const limited = await newClient(username, { name, ...options });
+  if (reason === "has a budget") {
+    const path = `/v1/operator/users/${username}/tokens`;
+    const { items } = await pageAt<{ id: string; name: string }>(operator, path);
+    const token_id = items.find((one) => one.name === name)?.id;
+    await newBudget(client, { token_id, limit: "1" });
+  }
+  const probe = { input: {} };
+  const made = await newDeployment(client, { model, probe });
+  const refusal = {
+    status: 403,
+    body: {
+      detail: `This token cannot make a release with a probe, which would run outside its limits: it ${reason}. Set probe to null, or use a token without these limits, or the dashboard.`,
+    },
+  };
+  const body = { name: "probed", model, probe };
+  expect(await limited.json("POST", "/v1/deployments", body)).toMatchObject(refusal);
+  const change = (settings: object) => limited.json("PATCH", pathOf(made), settings);
+  expect(await change({ idle_seconds: 5 })).toMatchObject(refusal);
+  expect(await change({ idle_seconds: 5, probe: null })).toMatchObject({ status: 200 });
 });
 
 test("members of an organization see and run its deployments, and developers change them", async () => {
