@@ -103,6 +103,16 @@ interface UsageRow extends UsageCount {
 export const tokenName = ({ token_id, token }: { token_id: string; token: string }): string =>
   token_id === "" ? "Dashboard" : token;
 
+/**
+ * The key of a row of usage: what ran on a day with the same version, token, maker, hardware and release of a
+ * deployment. So an account has at most as many rows as predictions, and 100 tokens that run 10 versions make 1,000
+ * rows a day.
+ */
+export const USAGE_KEY = [
+  ...(["day", "model_id", "version_number", "token_id", "maker", "hardware"] as const),
+  ...(["deployment_id", "release"] as const),
+];
+
 /** Runs that only start the containers of deployments have this in place of an access token. */
 export const WARM_UP = { token_id: "warm_up", token_name: "Deployments" };
 

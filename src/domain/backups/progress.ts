@@ -1,6 +1,7 @@
 /** The progress of a backup, and of a restore. */
 
 import { budgetRow, countRow, predictionRow, usageRow } from "../../protocol/backup.ts";
+import { USAGE_KEY } from "../accounts/usage.ts";
 import type { Key } from "../cursor.ts";
 
 /** The position in an account's object: up to this row of one of its tables. */
@@ -42,10 +43,7 @@ export interface RestoreProgress {
 
 export const ACCOUNT_TABLES = {
   usage: {
-    key: [
-      ...["day", "model_id", "version_number", "token_id", "maker", "hardware"],
-      ...["deployment_id", "release"],
-    ],
+    key: USAGE_KEY,
     columns: Object.keys(usageRow.shape),
   },
   counts: { key: ["model_id"], columns: Object.keys(countRow.shape) },

@@ -6,6 +6,7 @@ import {
   type ReleaseSelection,
   type ReleaseUsage,
   SUMS,
+  USAGE_KEY,
   type UsageCount,
   type UsageDays,
   type UsageSelection,
@@ -19,21 +20,13 @@ import { type Keyset, range } from "../../storage/keyset.ts";
 import type { AccountDatabase } from "./prediction-lists.ts";
 import { usage } from "./tables.ts";
 
-/**
- * A row of usage is what ran on a day with the same version, token, maker, hardware and release of a deployment. So an
- * account has at most as many rows as predictions, and 100 tokens that run 10 versions make 1,000 rows a day.
- */
-const KEY = [
-  ...["day", "model_id", "version_number", "token_id", "maker", "hardware"],
-  ...["deployment_id", "release"],
-];
-const COLUMNS = [...KEY, "model", "token", "member", "deployment", ...SUMS, "measures"];
+const COLUMNS = [...USAGE_KEY, "model", "token", "member", "deployment", ...SUMS, "measures"];
 
 const ADD = `INSERT INTO usage (${COLUMNS}) VALUES (${COLUMNS.map(() => "?")})
-  ON CONFLICT (${KEY}) DO UPDATE SET model = excluded.model, token = excluded.token, member = excluded.member,
+  ON CONFLICT (${USAGE_KEY}) DO UPDATE SET model = excluded.model, token = excluded.token, member = excluded.member,
   deployment = excluded.deployment, measures = excluded.measures, ${SUMS.map((name) => `${name} = ${name} + excluded.${name}`)}`;
 
-const MEASURES = `SELECT measures FROM usage WHERE ${KEY.map((name) => `${name} = ?`).join(" AND ")}`;
+const MEASURES = `SELECT measures FROM usage WHERE ${USAGE_KEY.map((name) => `${name} = ?`).join(" AND ")}`;
 
 /** The columns of a row that usage counts. */
 export type EndedRow = Pick<
@@ -76,10 +69,8 @@ export function addUsage(sqlStorage: SqlStorage, day: string, row: EndedRow, sig
     images,
     cost: row.cost ?? 0,
   };
-  const key = [
-    ...[day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware],
-    ...[row.deployment_id ?? "", row.release ?? 0],
-  ];
+  const place = { ...row, day, deployment_id: row.deployment_id ?? "", release: row.release ?? 0 };
+  const key = USAGE_KEY.map((name) => place[name]);
   const [before] = sqlStorage.exec<{ measures: string }>(MEASURES, ...key).toArray();
   const measures = summed(
     measuresIn(before?.measures ?? "{}"),
@@ -218,11 +209,7 @@ export function usageByModel(db: AccountDatabase, days: UsageDays, named: number
 }
 
 export function selectUsagePage(db: AccountDatabase, keyset: Keyset) {
-  const { day, model_id, version_number, token_id, maker, hardware } = usage;
-  const key = [
-    ...[day, model_id, version_number, token_id, maker, hardware],
-    ...[usage.deployment_id, usage.release],
-  ];
+  const key = USAGE_KEY.map((name) => usage[name]);
   const { where, order, limit } = range(key, "asc", keyset);
   return db
     .select()

@@ -4,6 +4,7 @@ import {
   type GroupedUsage,
   monthOf,
   tokenName,
+  USAGE_KEY,
   type UsageCount,
   type UsageReport,
   type UsageSelection,
@@ -104,10 +105,7 @@ export async function* usagePages(
   yield* pagesOf(
     ROWS,
     (keyset) => account.usagePage(keyset),
-    (row) => [
-      ...[row.day, row.model_id, row.version_number, row.token_id, row.maker, row.hardware],
-      ...[row.deployment_id, row.release],
-    ],
+    (row) => USAGE_KEY.map((name) => row[name]),
     { key: [from, "", 0, "", "", "", "", 0], inclusive: true },
   );
 }
