@@ -247,6 +247,7 @@ CREATE TABLE `releases` (
 	FOREIGN KEY (`deployment_id`) REFERENCES `deployments`(`id`) ON UPDATE no action ON DELETE cascade
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `releases_hardware` ON `releases` (`hardware_identifier`);--> statement-breakpoint
 CREATE INDEX `releases_version` ON `releases` (`model_id`,`version_number`);--> statement-breakpoint
 CREATE TABLE `file_bytes` (
 	`user_id` text PRIMARY KEY NOT NULL,

@@ -4,6 +4,7 @@ import { conflict, notVisible } from "../../errors/errors.ts";
 import type { CreateDeployment, Displaced, UpdateDeployment } from "../../protocol/deployment.ts";
 import { findUser } from "../../storage/accounts/users.ts";
 import { failedOn, isDuplicate, isLimitReached } from "../../storage/database.ts";
+import { listPools } from "../../storage/deployments/claims.ts";
 import {
   findLastNumber,
   findRelease,
@@ -21,7 +22,7 @@ import { orConflict } from "../conflicts.ts";
 import { forgetDeployment } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { tellOfChange } from "./claims.ts";
-import { findOwn, ofDeployment, type Place, poolsOf, readDeployment } from "./deployments.ts";
+import { findOwn, ofDeployment, type Place, readDeployment } from "./deployments.ts";
 import { type DetailedDeployment, newestOf } from "./present.ts";
 import {
   auditedSettings,
@@ -94,7 +95,7 @@ export async function createDeployment(
     isLimitReached,
     `An account can have at most ${MAX_DEPLOYMENTS} deployments. Delete one.`,
   );
-  await tellOfChange(services, poolsOf({ ...release, pool: plan.pool }));
+  await tellOfChange(services, await listPools(services.db, row.id));
   const detailed = await readDeployment(services, caller, [owner.username, name]);
   return { detailed, displaces: plan.displaces };
 }
@@ -161,7 +162,7 @@ export async function rollBack(
       after: { release: deployment.release },
     });
     if (await giveUpNext(services.db, deployment, Date.now(), entry)) {
-      await tellOfChange(services, [next.pool]);
+      await tellOfChange(services, await listPools(services.db, deployment.id));
       return readDeployment(services, caller, place);
     }
   }
@@ -207,7 +208,7 @@ async function makeRelease(
   const { db } = services;
   for (let tries = 1; ; tries++) {
     const detailed = await findOwn(services, caller, place, "change");
-    const { deployment, current, next } = detailed;
+    const { deployment } = detailed;
     const number = await findLastNumber(db, deployment.id);
     const last = newestOf(detailed) ?? (await findRelease(db, deployment, number));
     // The deployment has been deleted since it was read.
@@ -237,7 +238,7 @@ async function makeRelease(
       continue;
     }
     forgetDeployment(caller, ...place);
-    await tellOfChange(services, poolsOf(current, next, { ...release, pool: plan.pool }));
+    await tellOfChange(services, await listPools(db, deployment.id));
     const after = await readDeployment(services, caller, place);
     return { detailed: after, displaces: plan.displaces };
   }

@@ -10,6 +10,7 @@ import { type Configuration, DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { StartMessage } from "../../protocol/queue.ts";
 import {
   awaitProbe,
+  listPools,
   listTold,
   recordFailed,
   recordStarted,
@@ -92,17 +93,18 @@ function withinGrants(rows: ToldRow[]): Told[] {
 const nameOf = (deployment_id: string, release: number) => `${deployment_id}:${release}`;
 
 /**
- * Tells pools all of their claims.
- * @param pool this one only, also if it has none
+ * Tells pools all of their claims, also those that have none left.
+ * @param pool this one only
  * @returns what was told, with the state of each claim, unless its pool could not be asked
  */
 export async function tellPools(services: Services, now: number, pool?: string) {
-  const told = withinGrants(await listTold(services.db, now, pool));
+  const { db } = services;
+  const names = pool === undefined ? await listPools(db) : [pool];
+  const told = withinGrants(names.length === 0 ? [] : await listTold(db, now, pool));
   const claims = await Promise.all(
     told.map(async (row) => ({ pool: row.pool, claim: await claimOf(services, row) })),
   );
-  const names = new Set([...told.map((row) => row.pool), ...(pool === undefined ? [] : [pool])]);
-  const pools = names.size === 0 ? [] : await findMadePools(services, [...names]);
+  const pools = names.length === 0 ? [] : await findMadePools(services, names);
   const statuses = await Promise.all(
     pools.map(async ({ name, pool: stub }) => {
       const own = claims.filter((one) => one.pool === name).map(({ claim }) => claim);
@@ -181,12 +183,11 @@ async function start(
 }
 
 /** Tells pools of a change, which has been made: what fails here is made up for by the next sweep. */
-export async function tellOfChange(services: Services, pools: (string | null)[]): Promise<void> {
-  for (const pool of new Set(pools))
-    if (pool !== null)
-      await sweepDeployments(services, Date.now(), pool).catch((error) =>
-        logger.warn("Change of a deployment not told", { pool, error }),
-      );
+export async function tellOfChange(services: Services, pools: string[]): Promise<void> {
+  for (const pool of pools)
+    await sweepDeployments(services, Date.now(), pool).catch((error) =>
+      logger.warn("Change of a deployment not told", { pool, error }),
+    );
 }
 
 /**

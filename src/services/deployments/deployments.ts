@@ -1,14 +1,14 @@
 /** Deployments: reading, listing and deleting them. */
 import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
 import { notVisible } from "../../errors/errors.ts";
-import { type Deployment, type ListedRelease, MAX_INSTANCES } from "../../protocol/deployment.ts";
+import type { Deployment, ListedRelease } from "../../protocol/deployment.ts";
+import { listPools } from "../../storage/deployments/claims.ts";
 import {
   type DeploymentRow,
   deleteDeployment as deleteRow,
   findCurrentReleases,
   findDeployment,
   listDeployments as findDeployments,
-  type ReleaseItemRow,
   listReleases as releasesOf,
 } from "../../storage/deployments/deployments.ts";
 import type { Keyset } from "../../storage/keyset.ts";
@@ -120,11 +120,12 @@ export async function deleteDeployment(
   caller: Caller,
   place: Place,
 ): Promise<void> {
-  const { deployment, current, next } = await findOwn(services, caller, place, "change");
+  const { deployment } = await findOwn(services, caller, place, "change");
+  const pools = await listPools(services.db, deployment.id);
   const entry = auditEntry({ action: "deployment.deleted", ...ofDeployment(deployment) });
   await deleteRow(services.db, deployment.id, entry);
   forgetDeployment(caller, ...place);
-  await tellOfChange(services, poolsOf(current, next));
+  await tellOfChange(services, pools);
 }
 
 /** The account and the target of an entry of the audit log about a deployment. */
@@ -137,11 +138,3 @@ export const ofDeployment = ({
   account_id: owner_id,
   targets: [{ type: "deployment", id, name: `${owner.username}/${name}` }],
 });
-
-/** Returns the pools whose containers these releases claim or limit. */
-export const poolsOf = (
-  ...releases: (Pick<ReleaseItemRow, "min_instances" | "max_instances" | "pool"> | undefined)[]
-): (string | null)[] =>
-  releases.flatMap((one) =>
-    one && (one.min_instances > 0 || one.max_instances < MAX_INSTANCES) ? [one.pool] : [],
-  );

@@ -73,6 +73,18 @@ export const listTold = (db: Database, now: number, pool: string | undefined) =>
 
 export type ToldRow = Awaited<ReturnType<typeof listTold>>[number];
 
+/** Lists the pools of the classes that releases name, also those of which no release claims containers any more. */
+export const listPools = async (db: Database, deploymentId?: string): Promise<string[]> => {
+  const rows = await db
+    .selectDistinct({ pool: hardware.pool })
+    .from(hardware)
+    .where(
+      sql`EXISTS (SELECT 1 FROM releases WHERE hardware_identifier = ${hardware.identifier}
+        ${deploymentId === undefined ? sql`` : sql`AND deployment_id = ${deploymentId}`})`,
+    );
+  return rows.map(({ pool }) => pool);
+};
+
 /** How long starts that have been created may take to arrive in their pool. */
 const ARRIVE_MS = 50_000;
 

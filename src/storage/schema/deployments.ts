@@ -83,6 +83,7 @@ export const releases = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.deployment_id, t.number] }),
     index("releases_version").on(t.model_id, t.version_number),
+    index("releases_hardware").on(t.hardware_identifier),
   ],
 );
 

@@ -76,6 +76,8 @@ async function newStarted(changes: object = {}) {
   return { world, runner, made, job, container };
 }
 
+type Started = Awaited<ReturnType<typeof newStarted>>;
+
 const startsOf = ({ user_id }: World) =>
   inAccount(user_id, "SELECT id FROM predictions WHERE token_id = 'warm_up'");
 
@@ -226,6 +228,30 @@ test("the containers of the release before are kept for an hour", async () => {
   expect(await kept()).toEqual(["one", "two"]);
   await run("UPDATE deployments SET previous_until = 1 WHERE name = ?", made.name);
   expect(await kept()).toEqual(["two"]);
+});
+
+test.each([
+  [
+    "its hour has passed",
+    ({ made }: Started) =>
+      run("UPDATE deployments SET previous_until = 1 WHERE name = ?", made.name),
+  ],
+  [
+    "its owner is suspended",
+    ({ world }: Started) => run("UPDATE users SET suspended_at = 1 WHERE id = ?", world.user_id),
+  ],
+  ["its deployment is deleted", ({ world, made }: Started) => world.client.ok("DELETE", at(made))],
+])("the last claim of a pool ends when %s", async (_, end) => {
+  const started = await newStarted();
+  const { world, runner, made, job, container } = started;
+  const containers = [container(job.keys.container, "one")];
+  const kept = async () => (await runner.tellState({ jobs: [], containers })).body.keep ?? [];
+  await world.client.ok("PATCH", at(made), { min_instances: 0 });
+  await sweepDeployments(services, Date.now());
+  expect(await kept()).toEqual(["one"]);
+  await end(started);
+  await sweepDeployments(services, Date.now());
+  expect(await kept()).toEqual([]);
 });
 
 test("the containers of the release before are kept within the grant", async () => {
