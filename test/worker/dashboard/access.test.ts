@@ -32,7 +32,7 @@ import { callEndpoint, ENDPOINT_ACCESS } from "../support/endpoint-access.ts";
 import { eventually } from "../support/eventually.ts";
 import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
 import type { RouteParameters } from "../support/route-parameters.ts";
-import { everything } from "../support/state.ts";
+import { everything, watchTables } from "../support/state.ts";
 import { Visitor } from "../support/visitor.ts";
 
 /** A password check is slow on purpose. */
@@ -74,6 +74,7 @@ let stranger: DashboardUser;
 let organization: DashboardOrganization | undefined;
 
 beforeAll(async () => {
+  await watchTables();
   owner = await withStale(await newDashboardUser());
   operator = await withStale(await newOperator());
   stranger = await newDashboardUser();
@@ -83,6 +84,26 @@ beforeAll(async () => {
 async function rightful({ audience, endsSession }: DashboardRoute): Promise<Somebody> {
   if (endsSession) return withStale(await newDashboardUser());
   return audience === "operators" ? operator : owner;
+}
+
+/** The places of a person's pages, by the function that makes them. */
+const placesOfPages = new Map<
+  DashboardUser,
+  Map<DashboardRoute["parameters"], Promise<RouteParameters>>
+>();
+
+/** Makes what a path names. The pages of a person show the same things, since a page changes nothing. */
+async function placeOf(
+  make: DashboardRoute["parameters"],
+  person: DashboardUser,
+  isPage: boolean,
+): Promise<RouteParameters> {
+  if (!make) return {};
+  if (!isPage) return make(person);
+  const theirs = placesOfPages.get(person) ?? new Map();
+  const place = theirs.get(make) ?? make(person);
+  placesOfPages.set(person, theirs.set(make, place));
+  return place;
 }
 
 interface Answer {
@@ -141,7 +162,7 @@ const forgeries = ({ person: { visitor }, stale }: Somebody): Attempt[] => [
  * Returns two of the requests for the nth route. All of them come up for every other route too, because a page and
  * its action often alternate. At night each route makes all of them.
  */
-function inTurn(attempts: Attempt[], n: number): Attempt[] {
+function inTurn<Tried>(attempts: Tried[], n: number): Tried[] {
   const from = n % attempts.length;
   return sized([...attempts, ...attempts].slice(from, from + 2), attempts);
 }
@@ -160,8 +181,9 @@ describe.each(ROUTES)("$key", ({ key, route, n }) => {
   it("a route admits its audience and nobody else", { timeout: LONG }, async () => {
     const somebody = await rightful(route);
     const { person } = somebody;
-    const place = (await route.parameters?.(person)) ?? {};
-    const shown = route.publicParameters ? [await route.publicParameters(person)] : [];
+    const place = await placeOf(route.parameters, person, isPage);
+    const places = [place];
+    if (route.publicParameters) places.push(await placeOf(route.publicParameters, person, isPage));
     const asking = askingFor(key, route, place, person);
     const state = async () => [await everything(), await route.readState?.(place, person)];
 
@@ -174,7 +196,7 @@ describe.each(ROUTES)("$key", ({ key, route, n }) => {
       expect([who, status]).toEqual([who, route.json && headers ? 404 : anonymousStatus]);
       if (isPage && status === 303) expect(location).toMatch(/^\/sign-in/);
     }
-    for (const one of isPage || isTheirs ? [place, ...shown] : []) {
+    for (const one of isPage || isTheirs ? places : []) {
       const asStranger = askingFor(key, route, one, person);
       const { status, html } = await asStranger(copyVisitor(stranger.visitor));
       if (isTheirs) expect([403, 404]).toContain(status);
@@ -193,34 +215,44 @@ describe.each(ROUTES)("$key", ({ key, route, n }) => {
   });
 });
 
-describe.each([...ORGANIZATION_ROUTES, ...MEMBER_ROUTES])("%s, by role", (key, own, route) => {
+const BY_ROLE = [...ORGANIZATION_ROUTES, ...MEMBER_ROUTES].map(
+  ([key, own, route], n) => ({ key, own, route, n }) as const,
+);
+
+describe.each(BY_ROLE)("$key, by role", ({ key, own, route, n }) => {
   const isPage = key.startsWith("GET ");
   const { role: least = "member", status: expected = isPage ? 200 : 303 } = route;
+  const admitted = ROLES.filter((role) => hasRole({ role }, least));
+  const tooLow = ROLES.filter((role) => !admitted.includes(role));
+  // A page shows the least to the lowest of its roles, and everything to an owner.
+  const looking = sized([...new Set([least, "owner" as const])], admitted);
 
   it("the route of an organization admits the roles of the table", { timeout: LONG }, async () => {
     organization ??= await newDashboardOrganization();
     const { account, visitors, outsider, removed, lapsed } = organization;
     // The next route gets another organization.
     if (key === `POST ${ORGANIZATION}/delete`) organization = undefined;
-    const place = (await route.parameters?.(account)) ?? {};
+    const place = await placeOf(route.parameters, account, isPage);
     const asking = askingFor(own, route, place, account);
     const state = async () => [await everything(), await route.readState?.(place, account)];
     const before = await state();
-    const refused: [string, Visitor, number[]][] = [
+    const outsiders: [string, Visitor, number[]][] = [
       ["nobody", new Visitor(undefined, account.visitor.base), isPage ? [303] : [401]],
       ["an outsider", outsider, [404]],
       ["a removed member", removed, [404]],
       ["an OIDC member whose group is gone", lapsed, [404]],
-      ...ROLES.filter((role) => !hasRole({ role }, least)).map(
-        (role): [string, Visitor, number[]] => [role, visitors[role], [403, 404]],
-      ),
     ];
+    // The highest of the roles that are too low has the most rights.
+    const members = sized(tooLow.slice(-1), tooLow).map((role): (typeof outsiders)[number] => {
+      return [role, visitors[role], [403, 404]];
+    });
+    const refused = [...inTurn(outsiders, n), ...members];
     for (const [who, visitor, statuses] of refused) {
       const { status } = await asking(copyVisitor(visitor));
       expect([who, statuses.includes(status) ? "refused" : status]).toEqual([who, "refused"]);
     }
     expect(await state()).toEqual(before);
-    for (const role of isPage ? ROLES.filter((one) => hasRole({ role: one }, least)) : [least]) {
+    for (const role of isPage ? looking : [least]) {
       const { status, html } = await asking(copyVisitor(visitors[role]));
       expect({ role, status, html }).toMatchObject({ role, status: expected });
     }

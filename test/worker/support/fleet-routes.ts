@@ -1,5 +1,7 @@
 /** The pages and actions of the fleet, as the table of all pages has them. */
 
+import type { RunnerState } from "../../../src/protocol/fleet.ts";
+import type { Page } from "../../../src/services/pagination.ts";
 import { newAlert } from "./alerts.ts";
 import { type DashboardRoute, operators } from "./dashboard-route.ts";
 import {
@@ -9,23 +11,30 @@ import {
   newRunnerPlace,
   newStoppedRunner,
 } from "./route-parameters.ts";
-import { newRunnerToken, unique } from "./world.ts";
+import { newRunnerToken, operator, unique } from "./world.ts";
+
+/** A runner is offline once it has been silent for some seconds, however slow the machine is. */
+const runners = async () => {
+  const { items } = await operator.ok<Page<RunnerState>>("GET", "/v1/operator/runners");
+  return items.map(({ state, ...runner }) => runner);
+};
+
+const ofRunner: DashboardRoute = { ...operators, parameters: newRunnerPlace, readState: runners };
 
 export const FLEET_ROUTES: Record<string, DashboardRoute> = {
   "GET /fleet": operators,
   "GET /fleet/metrics": operators,
-  "GET /fleet/runners/:id": { ...operators, parameters: newRunnerPlace },
-  "GET /fleet/runners/:id/log": { ...operators, parameters: newRunnerPlace },
-  "GET /fleet/runners/:id/log.txt": { ...operators, parameters: newRunnerPlace },
+  "GET /fleet/runners/:id": ofRunner,
+  "GET /fleet/runners/:id/log": ofRunner,
+  "GET /fleet/runners/:id/log.txt": ofRunner,
   // The log is requested and kept in memory only: test/worker/runners/runner-log.test.ts.
   "POST /fleet/runners/:id/log": {
-    ...operators,
-    parameters: newRunnerPlace,
+    ...ofRunner,
     changesNothing: true,
   },
-  "POST /fleet/runners/:id/drain": { ...operators, parameters: newRunnerPlace },
-  "POST /fleet/runners/:id/resume": { ...operators, parameters: newDrainedRunner },
-  "POST /fleet/runners/:id/remove": { ...operators, parameters: newStoppedRunner },
+  "POST /fleet/runners/:id/drain": ofRunner,
+  "POST /fleet/runners/:id/resume": { ...ofRunner, parameters: newDrainedRunner },
+  "POST /fleet/runners/:id/remove": { ...ofRunner, parameters: newStoppedRunner },
   "GET /fleet/tokens": operators,
   "POST /fleet/tokens": {
     ...operators,

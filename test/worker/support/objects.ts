@@ -27,32 +27,43 @@ export type Account = DurableObjectStub<AccountObject>;
 export async function accountOf(userId: string): Promise<Account | undefined> {
   const statement = env.DB.prepare("SELECT account_object FROM users WHERE id = ?").bind(userId);
   const id = await statement.first<string>("account_object");
-  return id === null ? undefined : env.ACCOUNT.get(env.ACCOUNT.idFromString(id));
+  return id === null ? undefined : accountObject(id);
 }
 
-/** Returns the rows of a statement in an account's object. */
+/** Returns the account object with the id that a user's row names. */
+export const accountObject = (id: string): Account => env.ACCOUNT.get(env.ACCOUNT.idFromString(id));
+
+/** Returns the rows of a statement in the object of an account. */
 export async function inAccount<Found = Row>(
   userId: string,
   statement: string,
   ...values: (string | number | null)[]
 ): Promise<Found[]> {
   const account = await accountOf(userId);
-  if (!account) return [];
-  return runInDurableObject(
+  return account ? inObject(account, statement, ...values) : [];
+}
+
+/** Returns the rows of a statement in an account's object. */
+export const inObject = <Found = Row>(
+  account: Account,
+  statement: string,
+  ...values: (string | number | null)[]
+): Promise<Found[]> =>
+  runInDurableObject(
     account,
     (_, { storage }) => storage.sql.exec(statement, ...values).toArray() as Found[],
   );
-}
 
 /**
  * Returns the row of a prediction. The newest accounts come first, because one of them is likely to have it.
  */
 export async function rowOf(predictionId: string): Promise<Row | null> {
   const { results } = await env.DB.prepare(
-    "SELECT id FROM users WHERE account_object IS NOT NULL ORDER BY seq DESC",
+    "SELECT account_object AS id FROM users WHERE account_object IS NOT NULL ORDER BY seq DESC",
   ).all<{ id: string }>();
   for (const { id } of results) {
-    const [row] = await inAccount(id, "SELECT * FROM predictions WHERE id = ?", predictionId);
+    const statement = "SELECT * FROM predictions WHERE id = ?";
+    const [row] = await inObject(accountObject(id), statement, predictionId);
     if (row) return row;
   }
   return null;

@@ -1,57 +1,83 @@
 /** Everything that the service stores, to check that nothing has changed. */
 import { env } from "cloudflare:workers";
-import type { RunnerState } from "../../../src/protocol/fleet.ts";
-import type { Page } from "../../../src/services/pagination.ts";
 import { EXPIRED } from "./dashboard-users.ts";
-import { inAccount, type Row } from "./objects.ts";
-import { operator } from "./world.ts";
+import { accountObject, inObject, type Row } from "./objects.ts";
 
 /**
- * Tables that are not compared: search indexes follow the others and cannot be read whole, and counts and usage
- * follow through a queue.
+ * Tables that are not watched: search indexes follow the others, and counts and usage follow through a queue.
  */
-const NOT_READ =
+const NOT_WATCHED =
   /^(?:sqlite|_cf|d1)_|words|reading_|^verifications$|^(?:(?:account|model)_counts|account_usage)$/;
 
 /** Columns that change by themselves. */
 const PASSING = ["last_used_at"];
 
-export async function everything(): Promise<Record<string, unknown>> {
+/** Entries of reads: tests use OPERATOR_TOKEN themselves, and a stranger exports their own account. */
+const READS = ["operator_token.used", "audit.exported", "user.exported"];
+
+/**
+ * Makes triggers that note each change of a row. To compare all rows before and after each of hundreds of routes
+ * would take a third of a test file's time, and longer for each row that earlier routes have left.
+ */
+export async function watchTables(): Promise<void> {
   const { results } = await env.DB.prepare(
-    "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+    "SELECT name FROM sqlite_master WHERE type = 'table'",
   ).all<{ name: string }>();
-  const names = results.map(({ name }) => name).filter((name) => !NOT_READ.test(name));
-  const [tables, files, runners] = await Promise.all([
-    env.DB.batch<Record<string, unknown>>(
-      names.map((name) => env.DB.prepare(`SELECT * FROM ${name}`)),
+  const names = results.map(({ name }) => name).filter((name) => !NOT_WATCHED.test(name));
+  const columns = await env.DB.batch<{ name: string }>(
+    names.map((name) => env.DB.prepare("SELECT name FROM pragma_table_info(?)").bind(name)),
+  );
+  const triggers = names.flatMap((table, n) =>
+    triggersOf(table, columns[n]?.results.map(({ name }) => name) ?? []),
+  );
+  await env.DB.batch(
+    ["CREATE TABLE changes (id INTEGER PRIMARY KEY, what TEXT)", ...triggers].map((statement) =>
+      env.DB.prepare(statement),
     ),
+  );
+}
+
+function triggersOf(table: string, columns: string[]): string[] {
+  const lasting = columns.filter((column) => !PASSING.includes(column));
+  const isDifferent = lasting
+    .map((column) => `OLD."${column}" IS NOT NEW."${column}"`)
+    .join(" OR ");
+  const isWatched = (row: "OLD" | "NEW") =>
+    [
+      // An expired session is deleted when it is used.
+      ...(columns.includes("expires_at") ? [`${row}.expires_at IS NOT ${EXPIRED}`] : []),
+      ...(columns.includes("action") ? READS.map((read) => `${row}.action IS NOT '${read}'`) : []),
+      "TRUE",
+    ].join(" AND ");
+  const trigger = (kind: string, condition: string) =>
+    `CREATE TRIGGER changes_${table}_${kind} AFTER ${kind} ON ${table} WHEN ${condition}
+      BEGIN INSERT INTO changes (what) VALUES ('${kind} of ${table}'); END`;
+  return [
+    trigger("INSERT", isWatched("NEW")),
+    trigger("UPDATE", `(${isDifferent}) AND ${isWatched("NEW")}`),
+    trigger("DELETE", isWatched("OLD")),
+  ];
+}
+
+/**
+ * Returns what differs after each change: the newest change of a table that `watchTables` watches, the predictions
+ * and the files. The states of runners are read by the routes of runners (`readState`).
+ */
+export async function everything(): Promise<Record<string, unknown>> {
+  const [change, files, predictions] = await Promise.all([
+    env.DB.prepare("SELECT * FROM changes ORDER BY id DESC LIMIT 1").first(),
     env.FILES.list(),
-    operator.ok<Page<RunnerState>>("GET", "/v1/operator/runners?page_size=50"),
+    allPredictions(),
   ]);
-  const rows = tables.map(({ results }, n) => [names[n], results.filter(isGood).map(lasting)]);
-  return {
-    ...Object.fromEntries(rows),
-    predictions: await allPredictions(),
-    files: files.objects.map(({ key, etag }) => [key, etag]),
-    // A runner is offline once it has been silent for some seconds, however slow the machine is.
-    runners: runners.items.map(({ state, ...runner }) => runner),
-  };
+  return { change, predictions, files: files.objects.map(({ key, etag }) => [key, etag]) };
 }
 
 /** Returns the predictions in the indexes of all accounts. */
 export async function allPredictions(): Promise<Row[]> {
-  const statement = env.DB.prepare("SELECT id FROM users WHERE account_object IS NOT NULL");
+  const statement = env.DB.prepare(
+    "SELECT account_object AS id FROM users WHERE account_object IS NOT NULL",
+  );
   const { results } = await statement.all<{ id: string }>();
-  const all = results.map(({ id }) => inAccount(id, "SELECT * FROM predictions"));
+  const all = results.map(({ id }) => inObject(accountObject(id), "SELECT * FROM predictions"));
   return (await Promise.all(all)).flat();
 }
-
-/** Entries of reads: tests use OPERATOR_TOKEN themselves, and a stranger exports their own account. */
-const READS = /^(?:operator_token\.used|(?:audit|user)\.exported)$/;
-
-/** Whether a row is compared. An expired session is deleted when it is used. */
-const isGood = (row: Record<string, unknown>) =>
-  row.expires_at !== EXPIRED && !READS.test(String(row.action));
-
-const lasting = (row: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(row).filter(([column]) => !PASSING.includes(column)));
