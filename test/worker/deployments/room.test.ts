@@ -3,17 +3,13 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ChangedDeployment, Deployment } from "../../../src/protocol/deployment.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { publish } from "../support/catalogue.ts";
-import { newDeployment } from "../support/deployments.ts";
-import { eventually } from "../support/eventually.ts";
+import { at, newDeployment, reaches as released } from "../support/deployments.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
 import { startClock, stopClock } from "../support/time.ts";
 import { DIGEST, newUser, newWorld, operator } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-const at = ({ owner, name }: Pick<Deployment, "owner" | "name">, more = "") =>
-  `/v1/deployments/${owner}/${name}${more}`;
 
 /** Returns an account that may keep containers running, and its runner with room for some. */
 async function newRoom(max_containers: number) {
@@ -45,12 +41,8 @@ async function newRoom(max_containers: number) {
   }
   const change = (made: Deployment, body: object, query = "") =>
     client.json<ChangedDeployment & { detail: string }>("PATCH", at(made, query), body);
-  /** Waits until these releases run and start. */
   const reaches = (made: Deployment, current: number, next: number | null) =>
-    eventually(async () => {
-      const { current_release, next_release } = await client.ok<Deployment>("GET", at(made));
-      expect([current_release?.number, next_release?.number ?? null]).toEqual([current, next]);
-    });
+    released(world, made, current, next);
   /** Creates a deployment of which one container is kept running, and has started as `one`. */
   async function started(body: object = {}) {
     const made = await newDeployment(client, { model, version: 1, min_instances: 1, ...body });

@@ -4,82 +4,25 @@ import type { Deployment, ListedRelease, Release } from "../../../src/protocol/d
 import { sweepDeployments } from "../../../src/services/deployments/claims.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { run, services } from "../support/accounts.ts";
-import { pageAt, publish } from "../support/catalogue.ts";
-import { newDeployment } from "../support/deployments.ts";
+import { pageAt } from "../support/catalogue.ts";
+import {
+  at,
+  grantedWorld,
+  newDeployment,
+  newStarted,
+  numbersOf,
+  reaches,
+  starts,
+  startsOf,
+} from "../support/deployments.ts";
 import { eventually } from "../support/eventually.ts";
 import { inAccount } from "../support/objects.ts";
-import { newOrganization } from "../support/organizations.ts";
 import { deliver } from "../support/queues.ts";
-import type { FakeRunner } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { newWorld, operator, type World } from "../support/world.ts";
+import { operator } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-/** Returns a world with a runner, whose account may keep containers running. */
-async function grantedWorld(instances = 4) {
-  const world = await newWorld();
-  await publish(world.client, world.model);
-  const { username, hardware } = world;
-  await operator.ok("PUT", `/v1/operator/users/${username}/capacity/${hardware}`, { instances });
-  const runner = await world.runner(4);
-  await runner.tellState({ jobs: [], containers: [] });
-  return { world, runner };
-}
-
-const at = ({ owner, name }: Pick<Deployment, "owner" | "name">, more = "") =>
-  `/v1/deployments/${owner}/${name}${more}`;
-
-/** Takes the next start of a container, and ends it. */
-async function starts(runner: FakeRunner, failure?: string) {
-  const job = await runner.take();
-  const channel = await runner.connect(job);
-  if (failure === undefined) {
-    await channel.report([{ event: "setup", data: { phase: "ready" } }]);
-    await channel.report([], { status: "succeeded", output: "none" });
-  } else {
-    const error = { source: "external" as const, message: failure };
-    await channel.report([], { status: "failed", output: "none", error });
-  }
-  return job;
-}
-
-const numbersOf = ({ current_release, next_release }: Deployment) => [
-  current_release?.number ?? null,
-  next_release?.number ?? null,
-];
-
-/** Waits until these releases run and start. */
-const reaches = (
-  { client }: World,
-  made: Deployment,
-  current: number | null,
-  next: number | null,
-) =>
-  eventually(async () => {
-    const deployment = await client.ok<Deployment>("GET", at(made));
-    expect(numbersOf(deployment)).toEqual([current, next]);
-    return deployment;
-  });
-
-/** Creates a deployment that keeps a container running, which has started. */
-async function newStarted(changes: object = {}) {
-  const { world, runner } = await grantedWorld();
-  const { client, model } = world;
-  const made = await newDeployment(client, { model, version: 1, min_instances: 1, ...changes });
-  const job = await starts(runner);
-  await reaches(world, made, 1, null);
-  const container = (key: string, name: string) =>
-    readyContainer({ name, key, hardware: world.hardware });
-  await runner.tellState({ jobs: [], containers: [container(job.keys.container, "one")] });
-  return { world, runner, made, job, container };
-}
-
-type Started = Awaited<ReturnType<typeof newStarted>>;
-
-const startsOf = ({ user_id }: World) =>
-  inAccount(user_id, "SELECT id FROM predictions WHERE token_id = 'warm_up'");
 
 test("a deployment runs once the container that it keeps has started", async () => {
   const { world, runner } = await grantedWorld();
@@ -152,22 +95,6 @@ test("a deployment whose first release cannot start takes another one", async ()
   await reaches(world, made, 2, null);
 });
 
-test("a release with a probe takes over once the probe has succeeded", async () => {
-  const { world, runner, made } = await newStarted();
-  const { client } = world;
-  const probe = { input: { prompt: "Who is the Mad Hatter?" } };
-  await client.ok("PATCH", at(made), { version: 2, probe });
-  const job = await runner.take();
-  expect(job).toMatchObject({ input: probe.input });
-  expect(job.warm_up).toBeUndefined();
-  const channel = await runner.connect(job);
-  await channel.report([{ event: "setup", data: { phase: "ready" } }]);
-  await sweepDeployments(services, Date.now());
-  await reaches(world, made, 1, 2);
-  await channel.succeed("A hatter");
-  await reaches(world, made, 2, null);
-});
-
 test("starts of containers and probes are not among the figures of their releases", async () => {
   const { world, runner, made } = await newStarted();
   const { client } = world;
@@ -230,6 +157,8 @@ test("the containers of the release before are kept for an hour", async () => {
   expect(await kept()).toEqual(["two"]);
 });
 
+type Started = Awaited<ReturnType<typeof newStarted>>;
+
 test.each([
   [
     "its hour has passed",
@@ -268,39 +197,6 @@ test("the containers of the release before are kept within the grant", async () 
   expect(await kept()).toEqual(["one"]);
   await newDeployment(client, claiming);
   expect((await kept()) ?? []).toEqual([]);
-});
-
-test("a probe whose input is refused fails its release, and says why", async () => {
-  const { world, made } = await newStarted();
-  const { client, model } = world;
-  const properties = { image: { type: "string", format: "uri" } };
-  const { number } = await client.ok<{ number: number }>("POST", `/v1/models/${model}/versions`, {
-    release_notes: "",
-    container_image_digest: `sha256:${"c".repeat(64)}`,
-    schemas: { prediction: { input: { type: "object", properties }, output: {} } },
-  });
-  const probe = { input: { image: `/v1/uploads/${crypto.randomUUID()}` } };
-  await client.ok("PATCH", at(made), { version: number, probe });
-  await reaches(world, made, 1, null);
-  const { items } = await pageAt<Release>(client, at(made, "/releases"));
-  expect(items[0]).toMatchObject({ number: 2, failure: expect.stringContaining("was not found") });
-});
-
-test("a probe is a run of the member who asks for it, and the start of a container is the account's", async () => {
-  const organization = await newOrganization();
-  const { username, hardware, model, user_id } = organization;
-  await operator.ok("PUT", `/v1/operator/users/${username}/capacity/${hardware}`, { instances: 4 });
-  await (await organization.runner(4)).tellState({ jobs: [], containers: [] });
-  const { client, user_id: member } = await organization.join("developer");
-  const claiming = { model, min_instances: 1 };
-  await newDeployment(client, claiming);
-  const makers = () => inAccount(user_id, "SELECT maker FROM predictions ORDER BY created_at");
-  await sweepDeployments(services, Date.now());
-  await eventually(async () => expect(await makers()).toEqual([{ maker: "" }]));
-  advance(1);
-  await newDeployment(client, { ...claiming, probe: { input: {} } });
-  await sweepDeployments(services, Date.now());
-  await eventually(async () => expect(await makers()).toEqual([{ maker: "" }, { maker: member }]));
 });
 
 test("a container that was lost is started again, by one of several sweeps", async () => {
