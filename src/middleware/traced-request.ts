@@ -1,6 +1,6 @@
 /** A request as traces see it: its route, and the trace that its sender has begun. */
 import type { Context } from "hono";
-import type { TracedRequest } from "../domain/traces/trace.ts";
+import type { TracedRequest } from "../domain/predictions/trace.ts";
 import { type Bindings, settings } from "../env.ts";
 import { declaredRoute } from "./declared-route.ts";
 

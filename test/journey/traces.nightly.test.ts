@@ -1,6 +1,6 @@
 /** Traces through the queue of a deployment, from a real runner to a collector. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { attributeOf, type OtlpSpan, otlpRequest } from "../domain/traces/otlp.ts";
+import { attributeOf, type OtlpSpan, otlpRequest } from "../domain/predictions/otlp.ts";
 import type { Received } from "../receiver/exchange.ts";
 import { Receiver } from "../receiver/receiver.ts";
 import { USERNAME } from "./support/access.ts";

@@ -5,7 +5,6 @@ import type { Metrics } from "../../protocol/event.ts";
 import { amountText, type Cost, MAX_AMOUNT } from "../../protocol/money.ts";
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { Prices } from "../../protocol/prices.ts";
-import type { Attempt } from "../predictions/attempts.ts";
 import { quantitiesOf } from "./quantities.ts";
 
 /** The time that the account pays for, if the run has a price: milliseconds. */
@@ -68,7 +67,7 @@ export interface RunCost {
  */
 export function reportedTime(
   { billable, execution_seconds = 0 }: Pick<Finish, "billable" | "execution_seconds">,
-  { opened_at }: Pick<Attempt, "opened_at">,
+  { opened_at }: { opened_at: number },
   now: number,
 ): BillableTime {
   const { run_seconds, setup_seconds } = billable ?? {
@@ -81,7 +80,7 @@ export function reportedTime(
 }
 
 /** Returns the time of a run that the service ends without its runner: since the container was ready. */
-export const ownTime = ({ ready_at }: Pick<Attempt, "ready_at">, now: number): BillableTime => ({
+export const ownTime = ({ ready_at }: { ready_at: number | null }, now: number): BillableTime => ({
   run_ms: ready_at === null ? 0 : Math.max(now - ready_at, 0),
   setup_ms: 0,
 });

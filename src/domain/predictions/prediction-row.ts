@@ -1,6 +1,7 @@
 /** The row of a prediction in the index of its account: a copy of its live state. */
 import type { TaskStatus } from "../../protocol/prediction.ts";
-import { type Measures, measuresOf } from "../metrics/measures.ts";
+import type { Measures } from "../metrics/measures.ts";
+import { measuresOf } from "./measures.ts";
 import { initialState, type PredictionSpec, type PredictionState, waitsAgain } from "./state.ts";
 import { isTerminal } from "./status.ts";
 

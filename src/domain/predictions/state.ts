@@ -21,8 +21,8 @@ import type { Webhook, WebhookEventName } from "../../protocol/webhook.ts";
 import type { JobWeight, WeightFile } from "../../protocol/weights.ts";
 import { type BillableTime, type CostPart, presentCost } from "../money/cost.ts";
 import type { Reservation } from "../money/reservation.ts";
-import type { Trace } from "../traces/trace.ts";
 import { type AttemptsState, NO_ATTEMPTS } from "./attempts.ts";
+import type { Trace } from "./trace.ts";
 
 export interface StoredWebhook extends Webhook {
   encrypted?: boolean;

@@ -14,7 +14,7 @@ import {
   type PredictionSpec,
   type SpecWeight,
 } from "../../domain/predictions/state.ts";
-import { traceparentOf } from "../../domain/traces/trace.ts";
+import { traceparentOf } from "../../domain/predictions/trace.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { TimedOut } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";

@@ -1,5 +1,5 @@
 /** The trace of a prediction that has ended, as one message of the queue of traces, and those of its webhooks. */
-import { deliverySpan, spansOf } from "../../domain/traces/spans.ts";
+import { deliverySpan, spansOf } from "../../domain/predictions/spans.ts";
 import type { PlannedDelivery } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";

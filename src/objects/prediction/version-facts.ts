@@ -5,10 +5,10 @@
  */
 
 import { ANY_SCHEMAS, described } from "../../domain/images/server-description.ts";
-import { queueMs } from "../../domain/metrics/measures.ts";
 import { outputModalityOf } from "../../domain/models/output-modality.ts";
 import { interfaceOf } from "../../domain/models/remote.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
+import { queueMs } from "../../domain/predictions/measures.ts";
 import { faultOfSchemas } from "../../domain/schemas/json-schema.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";

@@ -24,11 +24,11 @@ import {
   type UpdateBudget,
 } from "../../protocol/budget.ts";
 import { amountText } from "../../protocol/money.ts";
-import { forgetFacts } from "../../storage/accounts/account-facts.ts";
 import { markBudgeted, markRecorded, unmarkBudgeted } from "../../storage/accounts/budgeted.ts";
 import { findMember } from "../../storage/accounts/organizations.ts";
 import { findLiveTokens, listTokenIds } from "../../storage/accounts/tokens.ts";
 import { findUsernames } from "../../storage/accounts/users.ts";
+import { forgetFacts } from "../../storage/webhooks/account-facts.ts";
 import { type Caller, requireAccountAccess, requireUnlimited } from "../access/access.ts";
 import { findAccount, openAccount } from "../access/accounts.ts";
 import { auditEntry } from "../audit/record.ts";

@@ -1,6 +1,7 @@
 /** The settings of a release, from a request and the release before. */
 
 import { interfaceOf } from "../../domain/models/remote.ts";
+import { tokenSubject } from "../../domain/money/budget.ts";
 import { invalid, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, ProblemError } from "../../errors/errors.ts";
 import { MAX_INSTANCES, type UpdateDeployment } from "../../protocol/deployment.ts";
@@ -11,9 +12,9 @@ import {
   type ReleaseItemRow,
 } from "../../storage/deployments/deployments.ts";
 import { findGrant } from "../../storage/deployments/grants.ts";
+import { getAccountFacts } from "../../storage/webhooks/account-facts.ts";
 import type { Caller } from "../access/access.ts";
 import { withinQuota } from "../access/storage-quota.ts";
-import { hasBudget } from "../accounts/budgets.ts";
 import {
   isFallbackFor,
   type ResolvedVersion,
@@ -161,14 +162,15 @@ export async function requireProbe(
   caller: Caller,
   { probe }: Pick<ReleaseSettings, "probe">,
 ): Promise<void> {
-  const { is_session, scopes, priority, limits } = caller;
+  const { is_session, scopes, priority, limits, user_id, token_id } = caller;
   if (probe === null || is_session) return;
+  const { budgeted } = await getAccountFacts(services.db, user_id);
   const reasons = [
     ...(scopes.includes("predict") ? [] : ["lacks the scope predict"]),
     ...(priority === null ? [] : [`allows priority '${priority}' at most`]),
     ...(limits?.predictions_per_minute === undefined ? [] : ["limits predictions per minute"]),
     ...(limits?.max_running === undefined ? [] : ["limits running predictions"]),
-    ...((await hasBudget(services, caller)) ? ["has a budget"] : []),
+    ...(budgeted.includes(tokenSubject(token_id)) ? ["has a budget"] : []),
   ];
   if (reasons.length === 0) return;
   throw new ProblemError(

@@ -24,7 +24,7 @@ import type { Priority } from "../../protocol/common.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { OpenAiCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
-import { getAccountFacts } from "../../storage/accounts/account-facts.ts";
+import { getAccountFacts } from "../../storage/webhooks/account-facts.ts";
 import type { Caller } from "../access/access.ts";
 import { openAccount } from "../access/accounts.ts";
 import type { Services } from "../services.ts";

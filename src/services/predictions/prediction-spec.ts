@@ -11,8 +11,8 @@ import {
   type SpecWeight,
   type VersionSpec,
 } from "../../domain/predictions/state.ts";
+import { beginTrace, type Trace } from "../../domain/predictions/trace.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
-import { beginTrace, type Trace } from "../../domain/traces/trace.ts";
 import type { TraceSettings } from "../../env-traces.ts";
 import { currentRequest } from "../../lib/current-request.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";

@@ -2,7 +2,6 @@
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { interfaceOf } from "../../domain/models/remote.ts";
 import { conflict, notFound, notVisible, ProblemError } from "../../errors/errors.ts";
-import { factsOf, loadingFacts } from "../../storage/accounts/account-facts.ts";
 import { selectBudgeted } from "../../storage/accounts/budgeted.ts";
 import { findToken, selectToken, userOfToken } from "../../storage/accounts/tokens.ts";
 import { cache } from "../../storage/cache.ts";
@@ -19,6 +18,7 @@ import {
   type TargetVersionRow,
 } from "../../storage/models/targets.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
+import { factsOf, loadingFacts } from "../../storage/webhooks/account-facts.ts";
 import { selectEnabled } from "../../storage/webhooks/endpoints.ts";
 import { type Caller, requireAccess } from "../access/access.ts";
 import type { Services } from "../services.ts";

@@ -3,9 +3,9 @@
  * Changes made in another isolate are noticed within 10 s.
  */
 import { healthAfter, type Try } from "../../domain/webhooks/health.ts";
-import { forgetFacts } from "../accounts/account-facts.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
+import { forgetFacts } from "./account-facts.ts";
 import { clearFailures, findEndpoint, saveHealth, type WebhookEndpointRow } from "./endpoints.ts";
 
 const rows = cached({ max: 10_000 }, async (db: Database, id: string) => {

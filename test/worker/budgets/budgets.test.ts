@@ -4,7 +4,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
-import { getAccountFacts } from "../../../src/storage/accounts/account-facts.ts";
+import { getAccountFacts } from "../../../src/storage/webhooks/account-facts.ts";
 import { run } from "../support/accounts.ts";
 import { listBudgets, newBudget, ranBefore, setPrice } from "../support/budgets.ts";
 import { eventually } from "../support/eventually.ts";

@@ -5,7 +5,7 @@ import { expect, vi } from "vitest";
 import type { Bindings } from "../../../src/env.ts";
 import type { TraceMessage } from "../../../src/protocol/traces.ts";
 import worker from "../../../src/worker.ts";
-import { type OtlpSpan, otlpRequest } from "../../domain/traces/otlp.ts";
+import { type OtlpSpan, otlpRequest } from "../../domain/predictions/otlp.ts";
 import { Client, ORIGIN } from "./client.ts";
 import { eventually } from "./eventually.ts";
 import { addressOf, freshPath, received } from "./receiver.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, test, vi } from "vitest";
 import { settings } from "../../../src/env.ts";
-import { attributeOf, type OtlpSpan, otlpSpans } from "../../domain/traces/otlp.ts";
+import { attributeOf, type OtlpSpan, otlpSpans } from "../../domain/predictions/otlp.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { captureLog } from "../support/log.ts";
 import { objectOf } from "../support/objects.ts";

@@ -3,8 +3,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Try } from "../../../src/domain/webhooks/health.ts";
-import { getAccountFacts } from "../../../src/storage/accounts/account-facts.ts";
 import { database } from "../../../src/storage/database.ts";
+import { getAccountFacts } from "../../../src/storage/webhooks/account-facts.ts";
 import { getCachedEndpoint, recordOutcome } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import { findEndpoint, type WebhookEndpointRow } from "../../../src/storage/webhooks/endpoints.ts";
 import {

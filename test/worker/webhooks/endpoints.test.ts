@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { createEndpoint, updateEndpoint } from "../../../src/services/webhooks/endpoints.ts";
-import { getAccountFacts } from "../../../src/storage/accounts/account-facts.ts";
+import { getAccountFacts } from "../../../src/storage/webhooks/account-facts.ts";
 import { getCachedEndpoint } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import type { Refusal } from "../support/client.ts";

@@ -5,11 +5,10 @@
  */
 import type { OpenAiCall } from "../../protocol/runner.ts";
 import { type Attribute, SPAN_KINDS, type Span, STATUS_ERROR } from "../../protocol/traces.ts";
+import type { DeliveryState } from "../../protocol/webhook.ts";
 import { quantitiesOf } from "../money/quantities.ts";
-import type { PredictionSpec, PredictionState } from "../predictions/state.ts";
-import { type RunFacts, type Step, timeline } from "../predictions/timeline.ts";
-import type { Delivery } from "../webhooks/delivery.ts";
-import type { WebhookEvent } from "../webhooks/outbox.ts";
+import type { PredictionSpec, PredictionState } from "./state.ts";
+import { type RunFacts, type Step, timeline } from "./timeline.ts";
 import { newSpanId, spanIdOf, type Trace } from "./trace.ts";
 
 /** The operations that the conventions know. Others are called `predict`. */
@@ -123,8 +122,8 @@ export function spansOf(
 export function deliverySpan(
   trace: Trace,
   spec: PredictionSpec,
-  { event, at }: Pick<WebhookEvent, "event" | "at">,
-  { state, attempts }: Pick<Delivery, "state" | "attempts">,
+  { event, at }: { event: string; at: number },
+  { state, attempts }: { state: DeliveryState; attempts: { status: number | null }[] },
   now: number,
 ): Span {
   return spanOf(trace, spec, {

@@ -2,10 +2,11 @@
  * The facts of an account that a create needs: its enabled webhook endpoints, and the subjects to which a hard
  * budget applies. Both come in one round trip and are cached, also for an account without any.
  */
+
+import { selectBudgeted } from "../accounts/budgeted.ts";
 import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
-import { selectEnabled } from "../webhooks/endpoints.ts";
-import { selectBudgeted } from "./budgeted.ts";
+import { selectEnabled } from "./endpoints.ts";
 
 const load = async (db: Database, accountId: string) => {
   const [endpoints, budgeted] = await db.batch([

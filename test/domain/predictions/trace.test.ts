@@ -6,7 +6,7 @@ import {
   readTraceparent,
   spanIdOf,
   traceparentOf,
-} from "../../../src/domain/traces/trace.ts";
+} from "../../../src/domain/predictions/trace.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";

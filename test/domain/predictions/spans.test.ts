@@ -1,5 +1,6 @@
 /** The spans of predictions: their times, parents, names and errors. */
 import { expect, test } from "vitest";
+import { spansOf } from "../../../src/domain/predictions/spans.ts";
 import {
   initialState,
   type PredictionSpec,
@@ -7,8 +8,7 @@ import {
   presentPrediction,
 } from "../../../src/domain/predictions/state.ts";
 import { NO_MOMENTS, withEvent } from "../../../src/domain/predictions/timeline.ts";
-import { spansOf } from "../../../src/domain/traces/spans.ts";
-import { spanIdOf, type Trace } from "../../../src/domain/traces/trace.ts";
+import { spanIdOf, type Trace } from "../../../src/domain/predictions/trace.ts";
 import type { LogEvent } from "../../../src/protocol/event.ts";
 import { NOW, specWith } from "../predictions/samples.ts";
 import { attributeOf, otlpSpans } from "./otlp.ts";
