@@ -1,8 +1,9 @@
 /** `npm run house`: how large the code is, by room, and what stands out. */
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { FileTime } from "../../../test/projects/times.ts";
 import { ROOT } from "../bundle.ts";
+import { pairs } from "./pairs.ts";
 import { oddPlaces, readSources, type Source } from "./words.ts";
 
 const LARGEST = 10;
@@ -66,19 +67,4 @@ if (existsSync(kept)) {
   const times: FileTime[] = JSON.parse(readFileSync(kept, "utf8"));
   for (const { file, cpu } of times.toSorted((one, other) => other.cpu - one.cpu).slice(0, LARGEST))
     row(Math.round(cpu), file);
-}
-
-function pairs(files: Source[]): [string, string][] {
-  const edges = new Set<string>();
-  for (const { path, imports } of files)
-    for (const to of imports) edges.add(`${dirname(path)} ${dirname(to)}`);
-  return [...edges].flatMap((edge): [string, string][] => {
-    const [from = "", to = ""] = edge.split(" ");
-    return from < to && edges.has(`${to} ${from}`) && !isWithin(from, to) ? [[from, to]] : [];
-  });
-}
-
-/** A folder and one inside it are one room. */
-function isWithin(one: string, other: string): boolean {
-  return other.startsWith(`${one}/`) || one.startsWith(`${other}/`);
 }
