@@ -1,11 +1,16 @@
-import { and, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { pools } from "../schema/index.ts";
 
 export type PoolRow = typeof pools.$inferSelect;
 
+/** Finds pools by their names, also more than D1 takes parameters (100). */
 export const findPools = (db: Database, names: string[]) =>
-  db.select().from(pools).where(inArray(pools.name, names)).all();
+  db
+    .select()
+    .from(pools)
+    .where(sql`${pools.name} IN (SELECT value FROM json_each(${JSON.stringify(names)}))`)
+    .all();
 
 /** Saves a pool. `made_at` stays once it is known. */
 export const savePool = (db: Database, row: typeof pools.$inferInsert) =>

@@ -1,16 +1,19 @@
 /** Pools of several hardware classes, and the runners that serve them. */
+
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import type { QueueState } from "../../../src/protocol/fleet.ts";
 import type { Hardware } from "../../../src/protocol/hardware.ts";
+import { findMadePools } from "../../../src/services/runners/pools.ts";
 import { database } from "../../../src/storage/database.ts";
 import { runnerIsThere } from "../../../src/storage/runners/runners.ts";
+import { services } from "../support/accounts.ts";
 import { newModel, pageAt, publish, referenceOf } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
 import { shown } from "../support/fleet.ts";
 import { FakeRunner, sessionBody } from "../support/runner.ts";
-import { newUser, operator, unique } from "../support/world.ts";
+import { newUser, newWorld, operator, unique } from "../support/world.ts";
 
 type Put = Hardware & { detail?: string };
 
@@ -191,4 +194,12 @@ test("a prediction of a deleted class waits in a pool of its name", async () => 
   await eventually(async () =>
     expect(await env.POOL.getByName(gone).status(gone)).toMatchObject({ waiting: 1 }),
   );
+});
+
+test("pools are found by more names than D1 takes parameters", async () => {
+  const world = await newWorld();
+  await (await world.runner()).tellState({ jobs: [] });
+  const names = Array.from({ length: 150 }, () => unique("pool"));
+  const found = await findMadePools(services, [...names, world.hardware]);
+  expect(found.map(({ name }) => name)).toEqual([world.hardware]);
 });
