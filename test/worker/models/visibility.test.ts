@@ -353,9 +353,11 @@ test.each(["OPERATOR_TOKEN", "an operator's token"] as const)(
       const statusFor = async (caller: Client) =>
         (await callEndpoint(caller, key, named, endpoint)).status;
       const statuses: number[] = [];
-      for (const caller of [nobody, lead.client, demoted.client, admitted])
-        statuses.push(await statusFor(caller));
-      expect([key, ...statuses]).toEqual([key, 401, 403, 403, endpoint.status ?? 200]);
+      // `kind` makes no difference to those who are refused, so they try once.
+      const refused = kind === "OPERATOR_TOKEN" ? [nobody, lead.client, demoted.client] : [];
+      for (const caller of [...refused, admitted]) statuses.push(await statusFor(caller));
+      const refusals = [401, 403, 403].slice(0, refused.length);
+      expect([key, ...statuses]).toEqual([key, ...refusals, endpoint.status ?? 200]);
     }
   },
 );
