@@ -63,6 +63,7 @@ export default defineProject({
     ...filesOf(
       ["worker"],
       [
+        "test/worker/api/closed.test.ts",
         "test/worker/api/fuzz.test.ts",
         "test/worker/dashboard/access.test.ts",
         "test/worker/deployments/sequences.test.ts",
