@@ -30,11 +30,12 @@ export async function dispatch({ env }: Services, batch: MessageBatch): Promise<
   );
 }
 
-/** Writes all counts in one transaction, and all usage in another. */
+/** Writes all counts in one transaction, and all usage in another, and records the end of each start. */
 export async function count(services: Services, batch: MessageBatch): Promise<void> {
   const messages = parsedMessages(batch, accountMessage);
-  const bodies = messages.map(({ body }) => body);
-  try {
+  const counts = messages.filter(({ body }) => !("deployment_id" in body));
+  await settled(counts, async () => {
+    const bodies = counts.map(({ body }) => body);
     await countPredictions(
       services,
       bodies.filter((body) => "model_id" in body),
@@ -43,10 +44,20 @@ export async function count(services: Services, batch: MessageBatch): Promise<vo
       services,
       bodies.filter((body) => "day" in body),
     );
-    for (const body of bodies) if ("deployment_id" in body) await endStart(services, body);
+  });
+  // A start that is recorded again counts twice, so the failure of one does not repeat the others.
+  for (const { message, body } of messages)
+    if ("deployment_id" in body) await settled([{ message }], () => endStart(services, body));
+}
+
+/** Acknowledges messages once their work is done; if it fails, they are delivered again. */
+async function settled(messages: { message: Message }[], work: () => Promise<void>): Promise<void> {
+  if (messages.length === 0) return;
+  try {
+    await work();
     for (const { message } of messages) message.ack();
   } catch (error) {
-    logger.warn("Prediction counts not written", { count: messages.length, error });
+    logger.warn("Messages of accounts not processed", { count: messages.length, error });
     for (const { message } of messages) message.retry({ delaySeconds: backoff(message) });
   }
 }

@@ -284,14 +284,25 @@ export class PoolLine {
       this.#state.dropped(runner.id, number, Date.now());
       if (offered) return this.requeue([{ job, since, offered }]);
       // The prediction was canceled meanwhile, or runs already: its place goes to the next.
-      this.#state.withdraw(id);
+      const next = this.#replacementOf(job);
+      this.#leave(id);
       this.#storedJobs.remove(id);
+      if (next) this.enqueue(next);
       this.assign();
     } catch (error) {
       this.#state.dropped(runner.id, number, Date.now());
-      this.#state.withdraw(id);
-      this.#retryLater(waiting, error);
+      const next = this.#replacementOf(job);
+      this.#leave(id);
+      if (next) this.#storedJobs.remove(id);
+      if (next) this.#storedJobs.add(next.job, next.since, undefined);
+      this.#retryLater(next ?? waiting, error);
     }
+  }
+
+  /** The job of the same prediction that has come meanwhile, after a fallback within the pool. */
+  #replacementOf({ object_id, container_key }: WaitingJob): Waiting | undefined {
+    const now = this.#jobs.get(object_id);
+    return now?.job.container_key === container_key ? undefined : now;
   }
 
   #retryLater({ job, since }: Waiting, error: unknown): void {

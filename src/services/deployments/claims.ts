@@ -202,5 +202,9 @@ export async function endStart(
   if (failure !== null) await recordFailed(services.db, deployment_id, release, failure, now);
   else await recordStarted(services.db, deployment_id, release, now);
   forgetDeployments();
-  if (failure === null) await sweepDeployments(services, now);
+  if (failure !== null) return;
+  // A message that is delivered again would count its start twice.
+  await sweepDeployments(services, now).catch((error) =>
+    logger.warn("Containers not started", { deployment_id, error }),
+  );
 }

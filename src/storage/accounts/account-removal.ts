@@ -82,7 +82,6 @@ const shutOut = (db: Database, id: string) => [
   db.delete(tokens).where(eq(tokens.user_id, id)),
   // Before the models, whose versions they hold.
   db.delete(deployments).where(eq(deployments.owner_id, id)),
-  db.delete(capacityGrants).where(eq(capacityGrants.account_id, id)),
   db.delete(shares).where(eq(shares.user_id, id)),
   db.delete(budgeted).where(eq(budgeted.account_id, id)),
   db.delete(webhookEndpoints).where(eq(webhookEndpoints.user_id, id)),
@@ -167,6 +166,8 @@ export async function endRemoval(db: Database, { id }: UserRow, now: number): Pr
   if (row?.left !== 0) return false;
   await runBatch(db, [
     ...called(db, id, "gone"),
+    // Until then, they have the sweep tell its pools that the claims have ended.
+    db.delete(capacityGrants).where(eq(capacityGrants.account_id, id)),
     db.delete(accountBytes).where(eq(accountBytes.user_id, id)),
     db.delete(fileBytes).where(eq(fileBytes.user_id, id)),
     db.delete(registryBytes).where(eq(registryBytes.user_id, id)),

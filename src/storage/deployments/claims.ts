@@ -73,14 +73,21 @@ export const listTold = (db: Database, now: number, pool: string | undefined) =>
 
 export type ToldRow = Awaited<ReturnType<typeof listTold>>[number];
 
-/** Lists the pools of the classes that releases name, also those of which no release claims containers any more. */
+/**
+ * Lists the pools of the classes that releases name, also those of which no release claims containers any more. A
+ * pool may have missed that its last deployment was deleted: those of all grants are listed, without which it has
+ * no containers to give back.
+ */
 export const listPools = async (db: Database, deploymentId?: string): Promise<string[]> => {
   const rows = await db
     .selectDistinct({ pool: hardware.pool })
     .from(hardware)
     .where(
-      sql`EXISTS (SELECT 1 FROM releases WHERE hardware_identifier = ${hardware.identifier}
-        ${deploymentId === undefined ? sql`` : sql`AND deployment_id = ${deploymentId}`})`,
+      deploymentId === undefined
+        ? sql`EXISTS (SELECT 1 FROM releases WHERE hardware_identifier = ${hardware.identifier})
+            OR ${hardware.identifier} IN (SELECT hardware_identifier FROM capacity_grants)`
+        : sql`EXISTS (SELECT 1 FROM releases
+            WHERE hardware_identifier = ${hardware.identifier} AND deployment_id = ${deploymentId})`,
     );
   return rows.map(({ pool }) => pool);
 };
@@ -140,6 +147,8 @@ export async function recordStarted(
   const limit = sql`(SELECT ${STARTS_PER_CONTAINER} * min_instances + ${MORE_STARTS} FROM releases
     WHERE deployment_id = ${id} AND number = ${number})`;
   const isLoop = sql`${isRecent} AND ${starts} + 1 >= ${limit}`;
+  // The start of the next release, which may be a probe that takes hours, stays reserved.
+  const isNextStarting = sql`${deployments.next_release} IS NOT NULL`;
   const loop = sql`'Containers have started ' || (${starts} + 1) || ' times within 10 minutes and ended again. The log of their runner says why. They are started again within 10 minutes.'`;
   await runBatch(db, [
     takeOver(db, id, number, now, eq(deployments.next_release, number)),
@@ -148,7 +157,7 @@ export async function recordStarted(
       .update(deployments)
       .set({
         start_failures: 0,
-        start_after: sql`iif(${isLoop}, ${starts_since} + ${STARTS_MS}, NULL)`,
+        start_after: sql`iif(${isNextStarting}, ${deployments.start_after}, iif(${isLoop}, ${starts_since} + ${STARTS_MS}, NULL))`,
         start_failure: sql`iif(${isLoop}, ${loop}, NULL)`,
         starts: sql`iif(${isRecent}, ${starts} + 1, 1)`,
         starts_since: sql`iif(${isRecent}, ${starts_since}, ${now})`,
