@@ -1,6 +1,5 @@
 /** `auspex deployments` lists deployments, and `auspex deploy` makes one or gives it a release. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
-import { ControlPlaneError } from "../../../runner/src/lib/error.ts";
 import { priceText } from "../../domain/money/price.ts";
 import { PRIORITIES } from "../../protocol/common.ts";
 import {
@@ -18,7 +17,7 @@ import {
 import { amountOf } from "../../protocol/money.ts";
 import { Misuse } from "../failure.ts";
 import { choice, integerOption, modelArgument, wholeModelArgument } from "../options.ts";
-import { fullName, type Service } from "../service/service.ts";
+import { fullName, isDeployment, type Service } from "../service/service.ts";
 import { type Host, newServiceCommand, openService, showList } from "../session.ts";
 import { confirmed, localTime } from "../ui/output.ts";
 import { formatDuration } from "../ui/progress.ts";
@@ -53,11 +52,19 @@ const releasesCommand = (host: Host) =>
     .action(async (name, options) => {
       const session = await openService(host, options);
       const path = await fullName(session.service, name);
-      const items = await session.service.list(`/deployments/${path}/releases`, listedRelease);
+      const [{ current_release, next_release }, items] = await Promise.all([
+        session.service.get(`/deployments/${path}`, deployment),
+        session.service.list(`/deployments/${path}/releases`, listedRelease),
+      ]);
+      const states = new Map([
+        [current_release?.number, "runs"],
+        [next_release?.number, "is starting"],
+      ]);
       const times = ["WAIT", "SETUP", "RUN"].map((time) => `${time} P50/P95`);
       const head = [
         "RELEASE",
-        "RUNS",
+        "STATE",
+        "VERSION",
         "MADE",
         "PREDICTIONS",
         "FAILED",
@@ -65,11 +72,14 @@ const releasesCommand = (host: Host) =>
         "COST",
         "FAILURE",
       ];
-      showList(session, { head, rows: items.map(releaseRowOf), items });
+      const rows = items.map((one) => releaseRowOf(one, states.get(one.number)));
+      showList(session, { head, rows, items });
     });
 
-const releaseRowOf = (release: ListedRelease): string[] => [
+/** @param state undefined: the release is neither the one that runs nor the one that starts */
+const releaseRowOf = (release: ListedRelease, state: string | undefined): string[] => [
   String(release.number),
+  state ?? (release.failure === null ? "replaced" : "failed"),
   `${release.model ?? "a deleted model"}:${release.version}`,
   localTime(release.created_at),
   ...figureCellsOf(release.figures),
@@ -138,6 +148,8 @@ export const deployCommand = (host: Host) =>
       "models that answer in turn if the version cannot: owner/name, owner/name:3, or owner/name=20 after 20 seconds",
       fallbackOption,
     )
+    .option("--no-probe", "run no probe")
+    .option("--no-fallback", "remove the fallbacks")
     .option("--allow-downtime", "stop the release that runs if the new one has no room beside it")
     .option("--dry-run", "check the change, and show what its containers displace")
     .addHelpText("after", MORE)
@@ -153,23 +165,23 @@ export const deployCommand = (host: Host) =>
         idle_seconds: options.idleSeconds,
         max_concurrency: options.maxConcurrency,
         priority: options.priority,
-        probe: options.probe,
-        fallbacks: options.fallback,
+        probe: options.probe === false ? null : options.probe,
+        fallbacks: options.fallback === false ? [] : options.fallback,
       };
       const query = `?dry_run=${options.dryRun === true}&allow_downtime=${options.allowDowntime === true}`;
       const body = JSON.parse(JSON.stringify(settings));
-      const made = (await exists(service, path))
+      const made = (await isDeployment(service, path))
         ? await service.patch(`/deployments/${path}${query}`, changedDeployment, body)
         : await create(service, path, query, body, model !== undefined);
       output.result(textOf(made, path, options.dryRun === true), made);
     });
 
 /** @param before the fallbacks that are named before this one */
-function fallbackOption(text: string, before: Fallback[] = []): Fallback[] {
+function fallbackOption(text: string, before: Fallback[] | boolean | undefined): Fallback[] {
   const [model = "", seconds] = text.split("=");
   const after_seconds = seconds === undefined ? null : Number(seconds);
   const { data } = fallback.safeParse({ model, after_seconds });
-  if (data) return [...before, data];
+  if (data) return [...(Array.isArray(before) ? before : []), data];
   throw new InvalidArgumentError("Use owner/name, or owner/name=20 for a time in seconds.");
 }
 
@@ -181,15 +193,6 @@ function probeOption(text: string): { input: Record<string, unknown> } {
   } catch {}
   throw new InvalidArgumentError('Use the input of a run as JSON, such as \'{"prompt": "Hi"}\'.');
 }
-
-const exists = (service: Service, path: string): Promise<boolean> =>
-  service.get(`/deployments/${path}`, deployment).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof ControlPlaneError && error.status === 404) return false;
-      throw error;
-    },
-  );
 
 /** The request may be sent twice: the second then finds the deployment. */
 async function create(
@@ -205,7 +208,7 @@ async function create(
   return service.post(`/deployments${query}`, changedDeployment, {
     body: { name, ...settings },
     made: async () => {
-      if (!(await exists(service, path))) return undefined;
+      if (!(await isDeployment(service, path))) return undefined;
       return { ...(await service.get(`/deployments/${path}`, deployment)), displaces: [] };
     },
   });
@@ -225,7 +228,7 @@ function textOf(
     isDry
       ? `${path} would run ${runs}. Nothing was changed.`
       : next_release
-        ? `${path} starts ${runs}.`
+        ? `${path} starts ${runs}. To see whether it takes over: auspex deployments releases ${path}`
         : `${path} runs ${runs}.`,
     ...(stopped.length > 0 ? [`Containers that stop for it: ${stopped.join(", ")}.`] : []),
   ].join("\n");
@@ -236,6 +239,6 @@ export async function rollBackDeployment(
   service: Service,
   path: string,
 ): Promise<Deployment | undefined> {
-  if (!(await exists(service, path))) return undefined;
+  if (!(await isDeployment(service, path))) return undefined;
   return service.post(`/deployments/${path}/rollback`, deployment);
 }

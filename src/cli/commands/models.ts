@@ -27,7 +27,7 @@ import {
 } from "../options.ts";
 import { RegistryClient, RegistryError } from "../registry/registry-client.ts";
 import { Repository } from "../registry/repository.ts";
-import { fullName, type Service } from "../service/service.ts";
+import { fullName, isDeployment, type Service } from "../service/service.ts";
 import {
   type Host,
   newServiceCommand,
@@ -177,7 +177,7 @@ function explained(error: unknown, { model, reference, isDigest }: ImageReferenc
 const ROLLBACK = `
 Without a version number, rolls back to the version before the current default. No version is deleted: to
 undo, run it again with the newer number. A deployment goes back to the release before, or gives up the one
-that is starting.
+that is starting; a second rollback undoes the first.
 
   auspex rollback ada/story
   auspex rollback ada/story:3
@@ -197,6 +197,10 @@ export const rollbackCommand = (host: Host) =>
         const runs = `${current_release?.model ?? "a deleted model"}:${current_release?.version}`;
         return output.result(`${model} runs ${runs} as release ${current_release?.number}.`, back);
       }
+      if (wanted !== undefined && (await isDeployment(service, model)))
+        throw new Misuse(
+          `${model} is a deployment, which goes back to the release before: auspex rollback ${model}. To run another version: auspex deploy ${model} MODEL:VERSION.`,
+        );
       const { default_version, latest_version } = await service.get(path, modelShape);
       const from = default_version ?? latest_version?.number;
       if (from === undefined)

@@ -38,7 +38,8 @@ export const variablesCommand = (host: Host) =>
 
 const MORE = `
 The value is read from a prompt or a pipe, so it stays out of your shell history. Containers get the
-variables that their version lists in configuration.variable_names.
+variables that their version lists in configuration.variable_names, and a remote host the one that
+auspex publish --key-variable names.
 
   auspex variables set ada/story HF_TOKEN
   auspex variables set ada/story HF_TOKEN < token.txt
@@ -79,8 +80,11 @@ const deleteCommand = (host: Host) =>
 
 const pathOf = (model: string) => `/models/${model}/variables`;
 
-const listedIn = ({ latest_version }: Model): Set<string> =>
-  new Set(latest_version?.configuration.variable_names);
+/** The variables that the latest version uses: those of its containers, or the key of its remote host. */
+function listedIn({ latest_version }: Model): Set<string> {
+  const { variable_names = [], remote } = latest_version?.configuration ?? {};
+  return new Set([...variable_names, ...(remote?.key_variable ? [remote.key_variable] : [])]);
+}
 
 async function readValue(model: string, name: string): Promise<string> {
   if (isInteractive()) {

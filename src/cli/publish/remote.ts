@@ -21,6 +21,10 @@ export function remoteConfiguration(options: RemoteOptions): Configuration | und
       throw new Misuse("--api, --remote-model, --key-variable and --repeatable need --remote URL.");
     return undefined;
   }
+  if (api === undefined || model === undefined)
+    throw new Misuse(
+      "--remote needs --api, which is openai, anthropic or replicate, and --remote-model, the name of the model there.",
+    );
   const { data, error } = remoteShape.safeParse({ url, api, model, key_variable, repeatable });
   if (data) return { interface: "remote", remote: data };
   const names: Record<string, string> = { url: "remote", model: "remote-model" };

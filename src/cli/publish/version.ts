@@ -26,7 +26,7 @@ import type { Access } from "../access.ts";
 import { Failure, Misuse } from "../failure.ts";
 import { followRun } from "../run/follow-run.ts";
 import { follow } from "../service/events.ts";
-import { cancelSoon, type Service } from "../service/service.ts";
+import { cancelSoon, isDeployment, type Service } from "../service/service.ts";
 import type { ServiceSession } from "../session.ts";
 import { answered, prompt, quoted, safeText } from "../ui/output.ts";
 import type { ProjectManifest } from "./project.ts";
@@ -286,7 +286,7 @@ type ModelPlace =
 
 const CLASSES = "/hardware?page_size=50";
 
-/** @throws ControlPlaneError, also if the token may not make the model that is not there; Misuse if nobody but its owner may */
+/** @throws ControlPlaneError, also if the token may not make the model that is not there; Misuse if nobody but its owner may, or a deployment has its name */
 export async function findModel(service: Service, wanted: NewModel): Promise<ModelPlace> {
   const path = `/models/${wanted.model}`;
   const found = await service.get(path, model).catch((error: unknown) => {
@@ -299,6 +299,10 @@ export async function findModel(service: Service, wanted: NewModel): Promise<Mod
       `The model ${wanted.model} doesn't exist, or isn't shared with ${wanted.account}. Only ${owner} can create it. If it is your organization, run: auspex switch ${owner}, or set AUSPEX_TOKEN to one of its tokens.`,
     );
   await requireMaking(service);
+  if (await isDeployment(service, wanted.model))
+    throw new Misuse(
+      `${wanted.model} is a deployment, and models and deployments share their names. Choose another name.`,
+    );
   const hardware_identifier = wanted.hardware ?? (await chooseHardware(service, wanted));
   const [, name] = wanted.model.split("/");
   const { description, visibility } = wanted;

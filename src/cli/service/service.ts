@@ -194,6 +194,16 @@ export async function usernameOf(service: Service): Promise<string> {
 export const fullName = async (service: Service, model: string): Promise<string> =>
   model.includes("/") ? model : `${await usernameOf(service)}/${model}`;
 
+/** Whether a name is that of a deployment. @param path `owner/name` */
+export const isDeployment = (service: Service, path: string): Promise<boolean> =>
+  service.get(`/deployments/${path}`, z.unknown()).then(
+    () => true,
+    (error: unknown) => {
+      if (statusOf(error) === 404) return false;
+      throw error;
+    },
+  );
+
 /** Returns the named version, or the model's default version. */
 export async function readVersion(service: Service, reference: ModelReference): Promise<Version> {
   const path = `/models/${reference.model}`;

@@ -41,6 +41,15 @@ test("a variable is set from a pipe, listed without its value, and its receivers
   expect(out).not.toContain("hf_secret");
 });
 
+test("the variable with the key of a remote version is one that the version uses", async () => {
+  const remote = { url: "https://api.example.org/v1", api: "openai", model: "m" };
+  const configuration = { interface: "remote", remote: { ...remote, key_variable: "FAR_KEY" } };
+  const versions = [{ release_notes: "First", configuration }];
+  deployment.models.set("far", { name: "far", visibility: "private", versions });
+  expect((await home.run(["variables", "ada/far"])).out).toMatch(/\nFAR_KEY +not set +yes\n$/);
+  expect(await set("FAR_KEY", "sk-1", "ada/far")).toMatchObject({ code: 0, err: "" });
+});
+
 test("variables are set and listed with --json", async () => {
   const shown = { name: "HF_TOKEN", updated_at: expect.any(String) };
   const args = ["variables", "set", "ada/story", "HF_TOKEN", "--json"];

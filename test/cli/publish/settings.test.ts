@@ -188,7 +188,12 @@ test("a remote version is published without an image, and its key is asked for",
   expect(deployment.models.get("far")?.versions[0]).not.toHaveProperty("image");
   expect(await home.run(publish)).toMatchObject({
     code: 2,
-    err: expect.stringContaining("--remote-model: "),
+    err: expect.stringContaining("--remote-model, the name of the model there."),
+  });
+  deployment.deployments.set("talk", [{}]);
+  expect(await home.run(["publish", "ada/talk", ...remote, ...named])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("ada/talk is a deployment"),
   });
   expect(await home.run(["publish", "story", "--api", "openai"])).toMatchObject({
     code: 2,
