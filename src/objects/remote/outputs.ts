@@ -19,12 +19,17 @@ const MIN_KEY = 8;
 
 export class Outputs extends PassingReporter {
   readonly #env: Bindings;
-  readonly #order: RemoteOrder;
+  readonly #order: Pick<RemoteOrder, "object_id" | "key">;
   readonly #holder: LeaseHolder;
   /** The outputs after one that is being stored wait for it. */
   #storing: Promise<void> | undefined;
 
-  constructor(env: Bindings, order: RemoteOrder, holder: LeaseHolder, reporter: Reporter) {
+  constructor(
+    env: Bindings,
+    order: Pick<RemoteOrder, "object_id" | "key">,
+    holder: LeaseHolder,
+    reporter: Reporter,
+  ) {
     super(reporter);
     this.#env = env;
     this.#order = order;
@@ -33,8 +38,11 @@ export class Outputs extends PassingReporter {
 
   override output(value: Json, json = exactText(value)): void {
     const text = this.#withoutKey(json);
-    const isLarge = utf8Length(text) > MAX_INLINE_OUTPUT;
+    const size = utf8Length(text);
+    const isLarge = size > MAX_INLINE_OUTPUT;
     if (!this.#storing && !isLarge) return super.output(value, text);
+    // A large output counts before it waits: the memory has no room for more of them than the limit allows.
+    if (isLarge && !this.reporter.reserve(size)) return;
     const before = this.#storing ?? Promise.resolve();
     this.#storing = before.then(() => (isLarge ? this.#store(text) : super.output(value, text)));
     // `settle` says why one failed.
@@ -66,7 +74,7 @@ export class Outputs extends PassingReporter {
     const prediction = predictionWithId(this.#env, this.#order.object_id);
     const bytes = new TextEncoder().encode(text);
     const size = bytes.length;
-    if (!prediction || !this.reporter.reserve(size)) return;
+    if (!prediction) return;
     const grant = await prediction.beginWrite(this.#holder);
     if (!grant || grant === "full") throw internal("the output could not be stored");
     const name = crypto.randomUUID();
