@@ -7,6 +7,7 @@ import type { Remote, RemoteApi } from "../protocol/model.ts";
 import { external } from "../run/failure.ts";
 import type { ServerAnswer } from "../run/openai/answer.ts";
 import { brokenServer } from "../run/openai/error.ts";
+import type { Form } from "../run/openai/form.ts";
 import { checkResolvedUrl, ResolutionFailed } from "./resolve.ts";
 
 /** Statuses of a host that has not taken the call: too many requests, busy, and Anthropic's overloaded. */
@@ -38,14 +39,10 @@ export class RemoteHost {
     method: "GET" | "POST",
     path: string,
     signal: AbortSignal,
-    body?: string,
+    body?: string | Form,
   ): Promise<ServerAnswer> {
     for (let failures = 1; ; failures++) {
-      const response = await this.#fetch(
-        path,
-        { method, ...(body !== undefined && { body }) },
-        signal,
-      );
+      const response = await this.#fetch(method, path, signal, body);
       const { status, headers } = response;
       const retryAfter = headers.get("retry-after");
       const waitMs = retryAfterMs(retryAfter, Date.now()) ?? 0;
@@ -57,7 +54,12 @@ export class RemoteHost {
     }
   }
 
-  async #fetch(path: string, init: RequestInit, signal: AbortSignal): Promise<Response> {
+  async #fetch(
+    method: string,
+    path: string,
+    signal: AbortSignal,
+    body: string | Form | undefined,
+  ): Promise<Response> {
     const { url: base, api } = this.#remote;
     // Paths are those of a container, whose API begins at its root.
     const appended = api === "openai" ? path.replace(/^\/v1/, "") : path;
@@ -72,9 +74,10 @@ export class RemoteHost {
       .finally(() => limit.callOff());
     if (refusal) throw external(`the URL of the remote host cannot be used: ${refusal}`);
     const response = await fetch(url, {
-      ...init,
+      method,
+      ...(body !== undefined && { body: typeof body === "string" ? body : streamOf(body) }),
       headers: {
-        "content-type": "application/json",
+        "content-type": typeof body === "object" ? body.type : "application/json",
         accept: "application/json, text/event-stream",
         "user-agent": "Auspex/1.0",
         ...(api === "anthropic" && { "anthropic-version": ANTHROPIC_VERSION }),
@@ -92,6 +95,18 @@ export class RemoteHost {
       `the remote host answered with a redirect (${response.status}), which is not followed. Set the URL that it redirects to`,
     );
   }
+}
+
+function streamOf({ length, content }: Form): ReadableStream {
+  const { readable, writable } = new FixedLengthStream(length);
+  const writer = writable.getWriter();
+  const write = async () => {
+    for await (const chunk of content()) await writer.write(chunk);
+    await writer.close();
+  };
+  // A host that answers early reads no more of it, and a file that cannot be read breaks the request off.
+  write().catch((error) => writer.abort(error).catch(() => {}));
+  return readable;
 }
 
 /** workerd has the same message for a connection that is refused, reset or closed. */

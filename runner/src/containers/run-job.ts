@@ -7,13 +7,14 @@ import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import { Failure, failedFinish, internal, ofMachine } from "../../../src/run/failure.ts";
 import { PassingReporter, type RunReporter } from "../../../src/run/run-reporter.ts";
+import { soundUsage } from "../../../src/run/sound-usage.ts";
 import { TokenUsage } from "../../../src/run/token-usage.ts";
 import type { DeviceWatch } from "../devices/device-watch.ts";
 import type { Ledger } from "../devices/ledger.ts";
 import type { InputFiles, ReachableInput } from "../files/input-files.ts";
 import type { OutputFiles, OutputRun } from "../files/output-files.ts";
+import { wavSecondsIn } from "../files/wav-file.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
-import { soundUsage } from "../interfaces/sound-usage.ts";
 import { type RunEnd, type RunnableJob, type RunSignals, runIdOf } from "../jobs/executor.ts";
 import { asFailure, withSetupLogs } from "../lib/failure.ts";
 import type { Log } from "../lib/log.ts";
@@ -171,9 +172,13 @@ async function runInContainer(
   const { owner, name } = named;
   const stored = outputs.open({ ...run, declaresFiles: session.declaresFiles });
   try {
+    const secondsIn = (text: string) => {
+      const file = files.get(text);
+      return file && wavSecondsIn(file).then((seconds) => seconds ?? null);
+    };
     // To count tokens uses none.
     const uses = call !== null && call !== "count_tokens";
-    const sound = uses ? soundUsage(stored, call, { input, files }) : undefined;
+    const sound = uses ? soundUsage(stored, call, input, secondsIn) : undefined;
     const usage = uses ? new TokenUsage(sound ?? stored, call, input) : undefined;
     const reporter = usage ?? stored;
     const model = `${owner}/${name}`;

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { dataUriHead } from "../../../src/domain/files/data-uri.ts";
-import { madeName, typeOfName } from "../../../src/domain/files/media-types.ts";
+import { decodeDataUri } from "../../../src/domain/files/decoded-data-uri.ts";
+import { typeOfName } from "../../../src/domain/files/media-types.ts";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { external, Failure, internal } from "../../../src/run/failure.ts";
@@ -126,24 +126,6 @@ function filePath(text: string): string {
   } catch (cause) {
     throw external(`the output has an invalid file path: ${text.slice(0, 200)}`, { cause });
   }
-}
-
-interface DataFile {
-  name: string;
-  mime_type: string;
-  bytes: Buffer;
-}
-
-/** Returns undefined for any other text, which is plain text. */
-export function decodeDataUri(text: string): DataFile | undefined {
-  const head = dataUriHead(text);
-  if (!head) return undefined;
-  const { mime_type, length } = head;
-  const content = text.slice(length);
-  const bytes = Buffer.from(content, "base64");
-  // The decoder skips invalid characters, so compare with the re-encoded content.
-  if (bytes.toString("base64") !== content) return undefined;
-  return { name: madeName("output", mime_type), mime_type, bytes };
 }
 
 export interface StoredFile {

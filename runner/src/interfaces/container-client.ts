@@ -4,6 +4,7 @@
  */
 import { external } from "../../../src/run/failure.ts";
 import type { ServerAnswer } from "../../../src/run/openai/answer.ts";
+import type { Form } from "../../../src/run/openai/form.ts";
 import {
   type HttpAnswer,
   type HttpCall,
@@ -15,14 +16,6 @@ import {
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 /** Servers close idle connections after 5 s (uvicorn, Node) or later. */
 const IDLE_TIMEOUT_MS = 3_000;
-
-/** The body of a call as a form. */
-export interface Form {
-  type: string;
-  /** The length in bytes: not every server accepts a body without a length. */
-  length: number;
-  content: AsyncIterable<Uint8Array>;
-}
 
 export type Call = Pick<HttpCall, "method" | "headers" | "timeoutMs"> & {
   path: string;
@@ -69,7 +62,7 @@ export class ContainerClient {
           "content-length": isText ? Buffer.byteLength(body) : body.length,
           accept: "application/json, text/event-stream",
         },
-        body: isText ? body : body.content,
+        body: isText ? body : body.content(),
         signal,
       });
       const { statusCode: status = 0, headers: head } = message;

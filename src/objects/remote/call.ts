@@ -11,18 +11,23 @@ import { Channel, type ChannelEnd } from "../../run/channel.ts";
 import { external, Failure, failedFinish, internal } from "../../run/failure.ts";
 import { brokenServer, ServerFailure } from "../../run/openai/error.ts";
 import { OpenAiExchange } from "../../run/openai/exchange.ts";
+import { formOf } from "../../run/openai/form.ts";
 import { Reporter } from "../../run/reporter.ts";
+import { soundUsage } from "../../run/sound-usage.ts";
 import { TokenUsage } from "../../run/token-usage.ts";
 import { openChannel, predictionWithId } from "../stubs/prediction.ts";
 import type { RemoteOrder } from "../stubs/remote.ts";
 import { ObjectConnection } from "./connection.ts";
-import { readInput } from "./input.ts";
+import { type RemoteInput, readInput } from "./input.ts";
 import { Outputs } from "./outputs.ts";
 import { runAtReplicate } from "./replicate.ts";
 
 /** Leases name a runner, and the token that it used. A remote object has neither. */
 const NO_RUNNER = "00000000-0000-0000-0000-000000000000";
 const NO_TOKEN = { token_id: "remote", token_known_at: Number.MAX_SAFE_INTEGER };
+
+/** An answer with images is in memory as text, values and bytes, of the 128 MB that objects share. */
+const IMAGE_ANSWER_BYTES = 16 * 1024 ** 2;
 
 /** Runners ping three times in a lease, too. */
 const PINGS_PER_LEASE = 3;
@@ -141,7 +146,7 @@ export class RemoteCall {
     return brokenServer("the connection to the remote host was lost");
   }
 
-  async #work(input: Record<string, Json>, outputs: Outputs, signal: AbortSignal): Promise<void> {
+  async #work({ input, files }: RemoteInput, outputs: Outputs, signal: AbortSignal): Promise<void> {
     const { spec, key } = this.#order;
     const { remote, call } = spec;
     if (!remote) throw internal("the version is not remote");
@@ -158,11 +163,14 @@ export class RemoteCall {
       return;
     }
     if (call === null) throw internal("the input is not that of a call");
-    const usage = new TokenUsage(outputs, call, input);
+    const find = (text: string) => files.get(text);
+    const sound = soundUsage(outputs, call, input, (text) => find(text)?.seconds());
+    const usage = new TokenUsage(sound ?? outputs, call, input);
     const parts = {
-      post: (_call: OpenAiCall, path: string, body: object, end: AbortSignal) =>
-        host.send("POST", path, end, exactText(body)),
-      openLarge: () => ({ progress: async () => {}, done() {} }),
+      post: (asked: OpenAiCall, path: string, body: Record<string, Json>, end: AbortSignal) =>
+        host.send("POST", path, end, formOf(asked, body, find) ?? exactText(body)),
+      // The host is read no faster than its outputs are stored.
+      openLarge: () => ({ progress: () => outputs.drain(), done() {} }),
       model: remote.model,
       // The answer of a paid API has more than its stream.
       assembles: false,
@@ -174,7 +182,7 @@ export class RemoteCall {
     const { owner, name } = spec.model;
     const run = {
       ...{ id: spec.id, call, responses: spec.responses, model: `${owner}/${name}` },
-      ...{ input, limits: spec.limits },
+      ...{ input, limits: spec.limits, image_bytes: IMAGE_ANSWER_BYTES },
     };
     const exchange = new OpenAiExchange(run, parts, (value, kind, json) => {
       this.#output = kind;
@@ -187,7 +195,10 @@ export class RemoteCall {
       isRejected = error instanceof ServerFailure && error.isRefusal && this.#output === "none";
       throw error;
     } finally {
-      if (!isRejected && call !== "count_tokens") usage.settle();
+      if (!isRejected && call !== "count_tokens") {
+        usage.settle();
+        await sound?.settle();
+      }
       await outputs.settle();
     }
   }

@@ -48,6 +48,8 @@ export interface ServerRun {
   model: string;
   input: Record<string, Json>;
   limits: Pick<Limits, "output_bytes">;
+  /** The bytes of the largest answer with images, which are not part of the output. */
+  image_bytes?: number;
 }
 
 /**
@@ -216,7 +218,8 @@ export class AnswerReader {
   }
 
   get #maxBytes(): number {
-    return isImageCall(this.#run.call) ? MAX_ANSWER_BYTES : this.#run.limits.output_bytes;
+    const { call, image_bytes = MAX_ANSWER_BYTES, limits } = this.#run;
+    return isImageCall(call) ? image_bytes : limits.output_bytes;
   }
 }
 

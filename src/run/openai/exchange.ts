@@ -10,6 +10,7 @@ import { fieldsOf } from "../../lib/fields.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { OpenAiCall } from "../../protocol/runner.ts";
 import { internal } from "../failure.ts";
+import { isImageCall } from "../run-reporter.ts";
 import {
   AnswerReader,
   type LargeRead,
@@ -215,6 +216,7 @@ export class OpenAiExchange {
 
   /** Requests a stream, unless the server cannot stream this request. */
   async #send(call: OpenAiCall, input: ServerRun["input"], end: AbortSignal): Promise<SentRequest> {
+    if (isImageCall(call)) return this.#sendForImages(call, input, end);
     const isStream = input.stream === true || input.background === true;
     const whole = this.#parts.assembles && STREAMED.includes(call) && !isStream;
     if (!whole) return { call, whole, answer: await this.#post(call, input, end) };
@@ -228,6 +230,25 @@ export class OpenAiExchange {
   #post(call: OpenAiCall, input: ServerRun["input"], end: AbortSignal): Promise<ServerAnswer> {
     const body = translated(() => requestBody(call, input, this.#parts.model));
     return this.#parts.post(call, PATHS[call], body, end);
+  }
+
+  /** Asks for images in base64. Those models of OpenAI that know nothing else refuse to be asked for it. */
+  async #sendForImages(
+    call: OpenAiCall,
+    input: ServerRun["input"],
+    end: AbortSignal,
+  ): Promise<SentRequest> {
+    const answer = await this.#post(call, input, end);
+    if (answer.status !== 400) return { call, whole: false, answer };
+    const refusal = await readFailure(answer);
+    if (refusal.error.param !== "response_format") return { call, whole: false, answer, refusal };
+    const { model } = this.#parts;
+    const { response_format: _, ...body } = requestBody(call, input, model);
+    return {
+      call,
+      whole: false,
+      answer: await this.#parts.post(call, PATHS[call], body, end),
+    };
   }
 
   /**

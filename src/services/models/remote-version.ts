@@ -25,6 +25,9 @@ const CALLS: Record<RemoteApi, readonly (keyof Compatibilities)[]> = {
   openai: [
     ...(["vendora_chat_completions", "vendora_responses", "vendora_embeddings"] as const),
     ...(["vendora_completions", "vendora_moderations", "vendora_rerank"] as const),
+    ...(["vendora_images_generations", "vendora_images_edits"] as const),
+    ...(["vendora_audio_speech", "vendora_audio_transcriptions"] as const),
+    "vendora_audio_translations",
   ],
   anthropic: ["vendorb_messages"],
   replicate: [],

@@ -1,23 +1,25 @@
 /** A request as a form, from which any server reads the fields of the input. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
-import { formOf } from "../../../runner/src/interfaces/openai/form.ts";
 import { smallestRequest } from "../../../runner/src/interfaces/openai/openai.ts";
+import { formOf } from "../../../src/run/openai/form.ts";
 import { PATHS } from "../../../src/run/openai/request.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "auspex-form-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const NONE = () => undefined;
 const URL_OF_FILE = "http://127.0.0.1:1/x/0/a.wav";
 
 function files(content: Buffer) {
   const path = join(folder, "a");
   writeFileSync(path, content);
-  const file = { path, name: "a.wav", size: content.length, mime_type: "audio/wav" };
-  return new Map([[URL_OF_FILE, file]]);
+  const facts = { name: "a.wav", size: content.length, mime_type: "audio/wav" };
+  const file = { ...facts, content: () => createReadStream(path) };
+  return (text: string) => (text === URL_OF_FILE ? file : undefined);
 }
 
 test.each([0, 1, 200_000])("a form has a file of %i bytes", async (size) => {
@@ -34,7 +36,7 @@ test.each([0, 1, 200_000])("a form has a file of %i bytes", async (size) => {
   };
   const made = formOf("audio_transcriptions", input, files(content)) ?? expect.fail("no form");
   const { type, length, content: body } = made;
-  const bytes = await buffer(body);
+  const bytes = await buffer(body());
   expect(bytes.length).toBe(length);
   const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
   const { file, ...fields } = Object.fromEntries(form);
@@ -54,8 +56,8 @@ test.each([0, 1, 200_000])("a form has a file of %i bytes", async (size) => {
 
 test("a form has a file that was sent as a data URI, or none", async () => {
   const input = { prompt: "data:text/plain;base64,aGk=", image: ["data:image/png;base64,aGk="] };
-  const { type, content } = formOf("images_edits", input, new Map()) ?? expect.fail("no form");
-  const bytes = await buffer(content);
+  const { type, content } = formOf("images_edits", input, NONE) ?? expect.fail("no form");
+  const bytes = await buffer(content());
   const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
   expect(form.get("prompt")).toBe(input.prompt);
   const file = form.get("image[]");
@@ -63,8 +65,8 @@ test("a form has a file that was sent as a data URI, or none", async () => {
     ...["output.png", "image/png", 2],
   ]);
   const refused = expect.objectContaining({ status: 400 });
-  expect(() => formOf("audio_translations", { file: "x" }, new Map())).toThrow(refused);
-  expect(formOf("audio_speech", { input: "x" }, new Map())).toBeUndefined();
+  expect(() => formOf("audio_translations", { file: "x" }, NONE)).toThrow(refused);
+  expect(formOf("audio_speech", { input: "x" }, NONE)).toBeUndefined();
 });
 
 test.each([

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { soundUsage } from "../../../runner/src/interfaces/sound-usage.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { OpenAiCall } from "../../../src/protocol/runner.ts";
+import { soundUsage } from "../../../src/run/sound-usage.ts";
 import { wavOf } from "../../support/wav.ts";
 import { record } from "../support/containers.ts";
 
 /** Returns the metrics of a run with these outputs. */
 async function metricsOf(call: OpenAiCall, input: Record<string, Json>, outputs: Json[]) {
   const reporter = record();
-  const usage = soundUsage(reporter, call, { input, files: new Map() });
+  const usage = soundUsage(reporter, call, input, () => undefined);
   for (const output of outputs) usage?.output(output);
   await usage?.settle();
   expect(reporter.of("output")).toEqual(outputs);
@@ -57,7 +57,6 @@ describe("a transcript", () => {
   });
 
   test("no seconds count for a chat", () => {
-    const run = { input: FILE, files: new Map() };
-    expect(soundUsage(record(), "chat_completions", run)).toBeUndefined();
+    expect(soundUsage(record(), "chat_completions", FILE, () => undefined)).toBeUndefined();
   });
 });

@@ -15,7 +15,8 @@ function waiting() {
     onChange: () => {},
     onBreach: (message) => breaches.push(message),
   });
-  const order = { object_id: env.PREDICTION.newUniqueId().toString(), key: undefined };
+  const object_id = env.PREDICTION.newUniqueId().toString();
+  const order = { object_id, key: undefined, spec: { call: null } };
   const holder: LeaseHolder = { lease: "", token_id: "remote", token_known_at: 0 };
   return { breaches, outputs: new Outputs(env, order, holder, reporter) };
 }

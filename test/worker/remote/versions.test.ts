@@ -28,9 +28,9 @@ test.each([
   ["inputs that must stay", {}, { local_only: true }, "local_only"],
   [
     "a call that cannot be sent there",
-    { compatibilities: { vendora_audio_speech: true } },
+    { compatibilities: { vendorb_messages: true } },
     {},
-    "vendora_audio_speech",
+    "vendorb_messages",
   ],
 ])("a remote version with %s is refused", async (_what, body, configuration, field) => {
   const { client, username } = await newUser();

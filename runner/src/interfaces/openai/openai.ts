@@ -1,5 +1,5 @@
 /** The `vendora` interface: OpenAI-compatible servers, such as vLLM and llama.cpp. */
-
+import { createReadStream } from "node:fs";
 import { bodyFields } from "../../../../src/domain/images/openapi-document.ts";
 import { exactText } from "../../../../src/lib/exact-json.ts";
 import { sleep } from "../../../../src/lib/timeout.ts";
@@ -10,6 +10,7 @@ import { TooLarge } from "../../../../src/run/bounded-json.ts";
 import { Failure, failedFinish, internal } from "../../../../src/run/failure.ts";
 import { brokenServer, ServerFailure } from "../../../../src/run/openai/error.ts";
 import { type ExchangeParts, OpenAiExchange } from "../../../../src/run/openai/exchange.ts";
+import { formOf } from "../../../../src/run/openai/form.ts";
 import { PATHS, requestBody } from "../../../../src/run/openai/request.ts";
 import { reasonOf } from "../../lib/error.ts";
 import { ContainerClient } from "../container-client.ts";
@@ -24,7 +25,6 @@ import type {
 } from "../interface.ts";
 import { apiKeyRequired, traceHeaders } from "../interface.ts";
 import { LargeReads } from "../large-reads.ts";
-import { formOf } from "./form.ts";
 import { waitUntilReady } from "./ready.ts";
 import { ReleaseWatch } from "./release.ts";
 
@@ -179,11 +179,15 @@ class OpenAiRun {
   async #exchange(): Promise<Finish["output"]> {
     const { stop, reporter, files } = this.#run;
     const { client, large, model, missing } = this.#parts;
+    const find = (text: string) => {
+      const file = files.get(text);
+      return file && { ...file, content: () => createReadStream(file.path) };
+    };
     const parts: ExchangeParts = {
       post: (call, path, body, end) =>
         client.stream(
           path,
-          formOf(call, body, files) ?? exactText(body),
+          formOf(call, body, find) ?? exactText(body),
           end,
           traceHeaders(this.#run),
         ),

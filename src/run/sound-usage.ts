@@ -2,25 +2,28 @@
  * The seconds of sound of one run of an OpenAI-compatible call: those that a WAV file has, otherwise those that
  * the answer says. Nothing else is decoded.
  */
-import { HEADER_BYTES, wavSeconds } from "../../../src/domain/files/wav.ts";
-import { numberIn } from "../../../src/lib/exact-json.ts";
-import { fieldsOf, textOf } from "../../../src/lib/fields.ts";
-import type { Json } from "../../../src/protocol/common.ts";
-import type { OpenAiCall } from "../../../src/protocol/runner.ts";
-import { PassingReporter, type RunReporter } from "../../../src/run/run-reporter.ts";
-import { decodeDataUri } from "../files/output-references.ts";
-import { wavSecondsIn } from "../files/wav-file.ts";
-import type { Run } from "./interface.ts";
+import { decodeDataUri } from "../domain/files/decoded-data-uri.ts";
+import { HEADER_BYTES, wavSeconds } from "../domain/files/wav.ts";
+import { bytesOfBase64, lengthOfBase64 } from "../lib/buffer.ts";
+import { numberIn } from "../lib/exact-json.ts";
+import { fieldsOf, textOf } from "../lib/fields.ts";
+import type { Json } from "../protocol/common.ts";
+import type { OpenAiCall } from "../protocol/runner.ts";
+import { PassingReporter, type RunReporter } from "./run-reporter.ts";
+
+/** Returns the seconds of the file that a text of the input stands for: null if there is such a file, but no WAV. */
+export type FindSeconds = (text: string) => Promise<number | null> | undefined;
 
 /** @returns undefined for a call without sound */
 export function soundUsage(
   reporter: RunReporter,
   call: OpenAiCall,
-  run: Pick<Run, "input" | "files">,
+  input: Record<string, Json>,
+  find: FindSeconds,
 ): SoundUsage | undefined {
   if (call === "audio_speech") return new Spoken(reporter);
   const hears = call === "audio_transcriptions" || call === "audio_translations";
-  return hears ? new Heard(reporter, run) : undefined;
+  return hears ? new Heard(reporter, textOf(input.file), find) : undefined;
 }
 
 abstract class SoundUsage extends PassingReporter {
@@ -33,16 +36,16 @@ abstract class SoundUsage extends PassingReporter {
   }
 }
 
-/** Sound in events, as the runner writes it and as servers do. */
+/** Sound in events, as a run of speech writes it and as servers do. */
 class Spoken extends SoundUsage {
-  #head = Buffer.alloc(0);
+  #head = new Uint8Array(0);
   #size = 0;
 
   override output(value: Json, json?: string): void {
     const audio = textOf(fieldsOf(value).audio);
-    this.#size += Buffer.byteLength(audio, "base64");
+    this.#size += lengthOfBase64(audio);
     if (this.#head.length < HEADER_BYTES)
-      this.#head = Buffer.concat([this.#head, Buffer.from(audio, "base64")]);
+      this.#head = new Uint8Array([...this.#head, ...bytesOfBase64(audio)]);
     super.output(value, json);
   }
 
@@ -52,13 +55,15 @@ class Spoken extends SoundUsage {
 }
 
 class Heard extends SoundUsage {
-  readonly #run: Pick<Run, "input" | "files">;
+  readonly #file: string;
+  readonly #find: FindSeconds;
   #isHeard = false;
   #said: number | undefined;
 
-  constructor(reporter: RunReporter, run: Pick<Run, "input" | "files">) {
+  constructor(reporter: RunReporter, file: string, find: FindSeconds) {
     super(reporter);
-    this.#run = run;
+    this.#file = file;
+    this.#find = find;
   }
 
   override output(value: Json, json?: string): void {
@@ -71,12 +76,9 @@ class Heard extends SoundUsage {
   protected override async seconds(): Promise<number | undefined> {
     // A server that has answered nothing may not have heard the sound.
     if (!this.#isHeard) return undefined;
-    const text = textOf(this.#run.input.file);
-    const file = this.#run.files.get(text);
-    const inline = file ? undefined : decodeDataUri(text);
-    const counted = file
-      ? await wavSecondsIn(file)
-      : inline && wavSeconds(inline.bytes, inline.bytes.length);
+    const stored = this.#find(this.#file);
+    const inline = stored ? undefined : decodeDataUri(this.#file);
+    const counted = stored ? await stored : inline && wavSeconds(inline.bytes, inline.bytes.length);
     return counted ?? this.#said;
   }
 }

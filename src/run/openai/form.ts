@@ -1,24 +1,36 @@
-/** The body of a call as the form that servers take: fields as text, and files that are read from disk. */
-import { randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { fileFields } from "../../../../src/domain/openai/call.ts";
-import { unmarked } from "../../../../src/lib/exact-json.ts";
-import { isObject } from "../../../../src/lib/json.ts";
-import type { Json } from "../../../../src/protocol/common.ts";
-import type { OpenAiCall } from "../../../../src/protocol/runner.ts";
-import { parseFailure } from "../../../../src/run/openai/error.ts";
-import { decodeDataUri } from "../../files/output-references.ts";
-import type { ServedFile } from "../../files/serve-files.ts";
-import type { Form } from "../container-client.ts";
-import type { FilesByUrl } from "../interface.ts";
+/** The body of a call as the form that servers take: fields as text, and files as they are stored. */
+import { decodeDataUri } from "../../domain/files/decoded-data-uri.ts";
+import { fileFields } from "../../domain/openai/call.ts";
+import { unmarked } from "../../lib/exact-json.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { OpenAiCall } from "../../protocol/runner.ts";
+import { parseFailure } from "./error.ts";
 
-type FormFile = Pick<ServedFile, "name" | "mime_type" | "size"> & { from: Buffer | string };
+/** The body of a call as a form. */
+export interface Form {
+  type: string;
+  /** The length in bytes: not every server accepts a body without a length. */
+  length: number;
+  /** Reads it from its beginning: a call may be sent again. */
+  content(): AsyncIterable<Uint8Array>;
+}
+
+/** A file of an input. */
+export interface InputFile {
+  name: string;
+  mime_type: string;
+  size: number;
+  content(): AsyncIterable<Uint8Array>;
+}
+
+/** Returns the file that a text of the input stands for. */
+export type FindFile = (text: string) => InputFile | undefined;
 
 interface Part {
-  head: Buffer;
+  head: Uint8Array;
   size: number;
-  /** Bytes, or the path of a file. */
-  from: Buffer | string;
+  content(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 const CRLF = "\r\n";
@@ -34,21 +46,21 @@ const MAX_FIELDS = 10_000;
 export function formOf(
   call: OpenAiCall,
   input: Record<string, Json>,
-  files: FilesByUrl,
+  find: FindFile,
 ): Form | undefined {
   const names = fileFields(call);
   if (!names) return undefined;
-  const boundary = `auspex-${randomUUID()}`;
+  const boundary = `auspex-${crypto.randomUUID()}`;
   const parts = boundedFields(input).map(({ name, text, of }) => {
-    const file = names.includes(of) ? fileOf(of, text, files) : undefined;
+    const file = names.includes(of) ? fileOf(of, text, find) : undefined;
     return file ? filePart(boundary, name, file) : textPart(boundary, name, text);
   });
-  const end = Buffer.from(`--${boundary}--${CRLF}`);
+  const end = encode(`--${boundary}--${CRLF}`);
   const sizes = parts.map(({ head, size }) => head.length + size + CRLF.length);
   return {
     type: `multipart/form-data; boundary=${boundary}`,
     length: sizes.reduce((sum, size) => sum + size, end.length),
-    content: contentOf(parts, end),
+    content: () => contentOf(parts, end),
   };
 }
 
@@ -79,30 +91,40 @@ function* fieldsOf(name: string, value: Json): Generator<{ name: string; text: s
     yield { name, text: typeof value === "string" ? unmarked(value) : String(value) };
 }
 
-/** Returns a file that this runner has fetched, or that is a data URI. @throws ServerFailure */
-function fileOf(field: string, text: string, files: FilesByUrl): FormFile {
-  const file = files.get(text);
-  if (file) return { ...file, from: file.path };
+/** Returns a file of the input, or one that is a data URI. @throws ServerFailure */
+function fileOf(field: string, text: string, find: FindFile): InputFile {
+  const file = find(text);
+  if (file) return file;
   const inline = decodeDataUri(text);
   if (!inline) {
     const message = `'${field}' is not a file. Send a file in a form, or the URL of an upload.`;
     throw parseFailure({ message, param: field }, 400);
   }
-  return { ...inline, size: inline.bytes.length, from: inline.bytes };
+  const { bytes, ...facts } = inline;
+  return { ...facts, size: bytes.length, content: () => once(bytes) };
 }
 
-function filePart(boundary: string, name: string, { size, from, ...file }: FormFile): Part {
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+function filePart(boundary: string, name: string, file: InputFile): Part {
   const disposition = `name="${quoted(name)}"; filename="${quoted(file.name)}"`;
-  return { head: headOf(boundary, disposition, file.mime_type), size, from };
+  const { size, content } = file;
+  return { head: headOf(boundary, disposition, file.mime_type), size, content };
 }
 
 function textPart(boundary: string, name: string, text: string): Part {
-  const from = Buffer.from(text);
-  return { head: headOf(boundary, `name="${quoted(name)}"`), size: from.length, from };
+  const bytes = encode(text);
+  const head = headOf(boundary, `name="${quoted(name)}"`);
+  return { head, size: bytes.length, content: () => [bytes] };
 }
 
+const encoder = new TextEncoder();
+const encode = (text: string) => encoder.encode(text);
+
 const headOf = (boundary: string, disposition: string, type?: string) =>
-  Buffer.from(
+  encode(
     [
       `--${boundary}`,
       `Content-Disposition: form-data; ${disposition}`,
@@ -114,12 +136,11 @@ const headOf = (boundary: string, disposition: string, type?: string) =>
 /** As HTML has it. */
 const quoted = (text: string) => text.replace(/["\r\n]/g, (sign) => encodeURIComponent(sign));
 
-async function* contentOf(parts: Part[], end: Buffer): AsyncGenerator<Uint8Array> {
-  for (const { head, size, from } of parts) {
+async function* contentOf(parts: Part[], end: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (const { head, size, content } of parts) {
     yield head;
-    if (typeof from !== "string") yield from;
-    else if (size > 0) yield* createReadStream(from);
-    yield Buffer.from(CRLF);
+    if (size > 0) yield* content();
+    yield encode(CRLF);
   }
   yield end;
 }
