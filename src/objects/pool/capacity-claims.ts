@@ -60,6 +60,12 @@ export class CapacityClaims {
     return claims.map((claim) => this.#statusOf(claim));
   }
 
+  /** Returns the state of an account's claims. */
+  statusesOf(ownerId: string): CapacityClaimStatus[] {
+    const own = this.#claims.filter(({ owner_id }) => owner_id === ownerId);
+    return own.map((claim) => this.#statusOf(claim));
+  }
+
   /** Names of the containers of a runner that claims hold. */
   keptBy(runnerId: string): string[] {
     const box = this.#state.fleet.boxes.get(runnerId);

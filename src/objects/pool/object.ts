@@ -262,6 +262,10 @@ export class PoolObject extends DurableObject<Bindings> {
     return statuses;
   }
 
+  capacityStatuses(ownerId: string): CapacityClaimStatus[] {
+    return this.#claims.statusesOf(ownerId);
+  }
+
   previewClaim(claim: AskedClaim): ClaimPreview {
     return this.#claims.preview(claim, this.#names, Date.now());
   }

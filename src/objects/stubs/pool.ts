@@ -77,6 +77,7 @@ export function poolOf(env: Bindings, pool: string, { ms, locationHint }: PoolOp
       "explain",
       "report",
       "setCapacityClaims",
+      "capacityStatuses",
       "previewClaim",
       "askForLog",
       "log",

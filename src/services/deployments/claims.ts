@@ -10,6 +10,8 @@ import { type Configuration, DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { StartMessage } from "../../protocol/queue.ts";
 import {
   awaitProbe,
+  findKeyed,
+  findProbe,
   listPools,
   listTold,
   recordFailed,
@@ -25,6 +27,9 @@ import { PROBE_MS, startContainer } from "./starts.ts";
 
 /** Containers that are started of a release at once. */
 const STARTS = 10;
+
+/** Versions whose variables are in memory at once, since those of a model have up to 128 KB. */
+const KEYED = 20;
 
 interface KeyFacts {
   deployment_id: string;
@@ -100,10 +105,8 @@ const nameOf = (deployment_id: string, release: number) => `${deployment_id}:${r
 export async function tellPools(services: Services, now: number, pool?: string) {
   const { db } = services;
   const names = pool === undefined ? await listPools(db) : [pool];
-  const told = withinGrants(names.length === 0 ? [] : await listTold(db, now, pool));
-  const claims = await Promise.all(
-    told.map(async (row) => ({ pool: row.pool, claim: await claimOf(services, row) })),
-  );
+  const told = withinGrants(names.length === 0 ? [] : await listTold(db, now, { pool }));
+  const claims = await claimsOf(services, told);
   const pools = names.length === 0 ? [] : await findMadePools(services, names);
   const statuses = await Promise.all(
     pools.map(async ({ name, pool: stub }) => {
@@ -114,23 +117,52 @@ export async function tellPools(services: Services, now: number, pool?: string) 
       });
     }),
   );
-  return {
-    told,
-    statuses: new Map<string, CapacityClaimStatus>(
-      statuses.flat().map((one) => [nameOf(one.deployment_id, one.release), one]),
-    ),
-  };
+  return { told, statuses: byRelease(statuses.flat()) };
 }
 
-async function claimOf(services: Services, row: Told): Promise<CapacityClaim> {
-  const { deployment_id, number, owner_id, gpus, min, max_instances: max } = row;
-  const hardware = { identifier: row.hardware, gpus };
-  const container_key = await containerKeyOf(services, { ...row, hardware });
-  return {
-    ...{ deployment_id, release: number, owner_id, gpus, container_key, min, max },
-    hardware: row.hardware,
-  };
+/** Asks pools for the state of an account's claims, without telling them any. @param pool this one only */
+export async function askPools(services: Services, owner_id: string, pool?: string) {
+  const told = withinGrants(await listTold(services.db, Date.now(), { pool, owner_id }));
+  const pools = await findMadePools(services, [...new Set(told.map((row) => row.pool))]);
+  const statuses = await Promise.all(
+    pools.map(({ name, pool: stub }) =>
+      stub.capacityStatuses(owner_id).catch((error: unknown) => {
+        logger.warn("Capacity claims not asked for", { pool: name, error });
+        return [];
+      }),
+    ),
+  );
+  return { told, statuses: byRelease(statuses.flat()) };
 }
+
+const byRelease = (statuses: CapacityClaimStatus[]) =>
+  new Map(statuses.map((one) => [nameOf(one.deployment_id, one.release), one]));
+
+/** Returns the claims of releases, in their order: pools keep what they are told if it is the same. */
+async function claimsOf(
+  services: Services,
+  told: Told[],
+): Promise<{ pool: string; claim: CapacityClaim }[]> {
+  const byVersion = Map.groupBy(told, versionOf);
+  const versions = [...byVersion.values()].flatMap(([first]) => (first ? [first] : []));
+  const keys = new Map<Told, string>();
+  for (let at = 0; at < versions.length; at += KEYED)
+    for (const keyed of await findKeyed(services.db, versions.slice(at, at + KEYED)))
+      for (const row of byVersion.get(versionOf(keyed)) ?? []) {
+        const hardware = { identifier: row.hardware, gpus: row.gpus };
+        keys.set(row, await containerKeyOf(services, { ...row, ...keyed, hardware }));
+      }
+  return told.flatMap((row) => {
+    const container_key = keys.get(row);
+    if (container_key === undefined) return [];
+    const { deployment_id, number, owner_id, hardware, gpus, min, max_instances: max } = row;
+    const claim = { deployment_id, release: number, owner_id, hardware, gpus };
+    return [{ pool: row.pool, claim: { ...claim, container_key, min, max } }];
+  });
+}
+
+const versionOf = ({ model_id, version_number }: Pick<Told, "model_id" | "version_number">) =>
+  `${model_id}:${version_number}`;
 
 export type Statuses = Awaited<ReturnType<typeof tellPools>>;
 
@@ -166,14 +198,16 @@ async function start(
   now: number,
 ): Promise<void> {
   const { db } = services;
-  const { deployment_id, number, next, current, probe } = row;
+  const { deployment_id, number, next, current, has_probe } = row;
   const isNext = number === next;
   if (!isNext && number !== current) return;
   // The message that a container has started may be lost.
-  if (isNext && !probe && ready > 0) return recordStarted(db, deployment_id, number, now);
+  if (isNext && !has_probe && ready > 0) return recordStarted(db, deployment_id, number, now);
   if ((row.start_after ?? 0) > now) return;
-  if (isNext && probe) {
-    if ((await reserveStart(db, row, now)) && (await startContainer(services, row, probe)))
+  if (isNext && has_probe) {
+    if (!(await reserveStart(db, row, now))) return;
+    const probe = await findProbe(db, deployment_id, number);
+    if (probe && (await startContainer(services, row, probe)))
       await awaitProbe(db, deployment_id, number, now + PROBE_MS);
     return;
   }

@@ -2,7 +2,7 @@
 import type { Deployment, DeploymentStatus, Release } from "../../protocol/deployment.ts";
 import type { DeploymentRow, ReleaseItemRow } from "../../storage/deployments/deployments.ts";
 import type { Services } from "../services.ts";
-import { type Statuses, statusIn, tellPools } from "./claims.ts";
+import { askPools, type Statuses, statusIn } from "./claims.ts";
 
 /** A deployment, with the releases that run and start. */
 export interface DetailedDeployment {
@@ -15,7 +15,7 @@ export const newestOf = ({ current, next }: DetailedDeployment) => next ?? curre
 
 const timestamp = (ms: number) => new Date(ms).toISOString();
 
-/** Asks pools for the state of deployments that claim containers, and presents all of them. */
+/** Asks pools for the state of an account's deployments that claim containers, and presents all of them. */
 export async function presentDeployments(
   services: Services,
   all: DetailedDeployment[],
@@ -23,10 +23,11 @@ export async function presentDeployments(
   const claiming = all.map(newestOf).filter((one) => one && one.min_instances > 0);
   const pools = [...new Set(claiming.map((one) => one?.pool ?? undefined))];
   const [only] = pools;
+  const [first] = all;
   const statuses =
-    pools.length === 0
+    pools.length === 0 || !first
       ? NONE
-      : await tellPools(services, Date.now(), pools.length === 1 ? only : undefined);
+      : await askPools(services, first.deployment.owner_id, pools.length === 1 ? only : undefined);
   return all.map((one) => presentWith(one, statuses));
 }
 

@@ -10,12 +10,16 @@ import { endOthers, takeOver } from "./deployments.ts";
 /** Whether a release runs or is starting. */
 const isLive = sql`${releases.number} IN (${deployments.release}, ${deployments.next_release})`;
 
+interface ToldOf {
+  pool?: string | undefined;
+  owner_id?: string | undefined;
+}
+
 /**
  * Lists the releases that claim or limit containers: those that run and start, and the one before for as long as it
- * is kept.
- * @param pool undefined: of all pools
+ * is kept. All accounts' are listed at once, so rows have nothing that is large.
  */
-export const listTold = (db: Database, now: number, pool: string | undefined) =>
+export const listTold = (db: Database, now: number, { pool, owner_id }: ToldOf) =>
   db
     .select({
       deployment_id: deployments.id,
@@ -32,14 +36,12 @@ export const listTold = (db: Database, now: number, pool: string | undefined) =>
       min_instances: releases.min_instances,
       max_instances: releases.max_instances,
       max_concurrency: releases.max_concurrency,
-      probe: releases.probe,
+      has_probe: sql<boolean>`${releases.probe} IS NOT NULL`.mapWith(Boolean),
       created_by: releases.created_by,
       room: releases.room,
       granted: sql<number>`coalesce((SELECT instances FROM capacity_grants
         WHERE account_id = ${deployments.owner_id}
           AND hardware_identifier = ${releases.hardware_identifier}), 0)`,
-      variables: sealedVariables,
-      configuration: versions.configuration,
       pool: hardware.pool,
       gpus: hardware.gpus,
     })
@@ -66,12 +68,44 @@ export const listTold = (db: Database, now: number, pool: string | undefined) =>
         or(gt(releases.min_instances, 0), lt(releases.max_instances, MAX_INSTANCES)),
         or(isLive, gt(deployments.previous_until, now)),
         pool === undefined ? undefined : eq(hardware.pool, pool),
+        owner_id === undefined ? undefined : eq(deployments.owner_id, owner_id),
       ),
     )
     .orderBy(asc(releases.deployment_id), asc(releases.number))
     .all();
 
 export type ToldRow = Awaited<ReturnType<typeof listTold>>[number];
+
+type VersionName = Pick<ToldRow, "model_id" | "version_number">;
+
+/** Finds what the container keys of versions are made of, up to 200 KB for each. @param named 40 at most */
+export const findKeyed = (db: Database, named: VersionName[]) =>
+  db
+    .select({
+      model_id: versions.model_id,
+      version_number: versions.number,
+      configuration: versions.configuration,
+      variables: sealedVariables,
+    })
+    .from(versions)
+    .innerJoin(models, eq(models.id, versions.model_id))
+    .where(
+      or(
+        ...named.map(({ model_id, version_number }) =>
+          and(eq(versions.model_id, model_id), eq(versions.number, version_number)),
+        ),
+      ),
+    )
+    .all();
+
+export const findProbe = async (db: Database, id: string, number: number) => {
+  const row = await db
+    .select({ probe: releases.probe })
+    .from(releases)
+    .where(and(eq(releases.deployment_id, id), eq(releases.number, number)))
+    .get();
+  return row?.probe ?? null;
+};
 
 /**
  * Lists the pools of the classes that releases name, also those of which no release claims containers any more. A

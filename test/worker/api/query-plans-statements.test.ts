@@ -22,6 +22,8 @@ import * as alerts from "../../../src/storage/alerts/alerts.ts";
 import { listIncidents } from "../../../src/storage/alerts/incidents.ts";
 import { runBatch } from "../../../src/storage/database.ts";
 import {
+  findKeyed,
+  findProbe,
   listTold,
   recordFailed,
   recordStarted,
@@ -208,7 +210,15 @@ const CALLS: Record<string, () => Promise<unknown>> = {
       .insertRelease(db, user_id, release, true, { allowance: ALLOWANCE, entry: anEntry() })
       // The account may claim none.
       .catch(() => {}),
-  "list what pools are told of deployments": () => listTold(db, 1, undefined),
+  "list what pools are told of deployments": () => listTold(db, 1, {}),
+  "list what pools are told of an account's deployments": () =>
+    listTold(db, 1, { owner_id: user_id }),
+  "find what container keys are made of": () =>
+    findKeyed(db, [
+      { model_id: "m1", version_number: 1 },
+      { model_id: "m2", version_number: 1 },
+    ]),
+  "find the probe of a release": () => findProbe(db, "d1", 1),
   "start a container of a deployment": () =>
     reserveStart(db, { deployment_id: "d1", number: 1 }, 1),
   "record that a release has started": () => recordStarted(db, "d1", 1, 1),

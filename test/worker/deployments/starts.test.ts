@@ -272,6 +272,7 @@ test("a lower grant ends claims, and says so", async () => {
   const { world, made } = await newStarted();
   const { username, hardware, client } = world;
   await operator.ok("PUT", `/v1/operator/users/${username}/capacity/${hardware}`, { instances: 0 });
+  await sweepDeployments(services, Date.now());
   const { status } = await client.ok<Deployment>("GET", at(made));
   expect(status).toMatchObject({ ready: 0, wanted: 1, blocked_by: "grant" });
 });
