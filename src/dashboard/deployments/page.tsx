@@ -63,15 +63,6 @@ export const DeploymentsPage = ({ page, isDeveloper, draft }: ListProps) => {
               autocomplete="off"
               required
             />
-            <TextField
-              name="model"
-              label="Model"
-              hint="owner/name of a model that you can run."
-              placeholder="demo/story"
-              maxlength={127}
-              autocomplete="off"
-              required
-            />
             <SettingFields />
             <Submit>Create deployment</Submit>
           </Form>
@@ -122,12 +113,31 @@ const number = (value: number | undefined) => (value === undefined ? "" : String
 const SettingFields = ({ release }: { release?: Release }) => (
   <>
     <TextField
+      name="model"
+      label="Model"
+      hint="owner/name of a model that you can run."
+      placeholder="demo/story"
+      maxlength={127}
+      autocomplete="off"
+      value={release?.model ?? ""}
+      required
+    />
+    <TextField
       name="version"
       label="Version"
       hint="Its number. Empty: the default version of the model now."
       type="number"
       min="1"
       value={number(release?.version)}
+    />
+    <TextField
+      name="hardware"
+      label="Hardware"
+      hint={release ? undefined : "A hardware class. Empty: that of the version."}
+      maxlength={63}
+      autocomplete="off"
+      value={release?.configuration.hardware ?? ""}
+      required={release !== undefined}
     />
     <TextField
       name="min_instances"
@@ -147,6 +157,9 @@ const SettingFields = ({ release }: { release?: Release }) => (
       max="100"
       value={number(release?.configuration.max_instances ?? 100)}
     />
+    <p class="hint">
+      Fallbacks, a probe and other settings: with the API, or <code>auspex deploy</code>.
+    </p>
   </>
 );
 

@@ -115,6 +115,9 @@ function State({ release, deployment: { current_release, next_release } }: State
   return release.failure === null ? (
     <small>replaced</small>
   ) : (
-    <span class="status failed">{release.failure}</span>
+    <>
+      <span class="status failed">failed</span>
+      <p class="hint">{release.failure}</p>
+    </>
   );
 }

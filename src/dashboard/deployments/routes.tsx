@@ -47,7 +47,7 @@ export const deploymentPages = pages()
   .get(LIST, requireUser, (c) => showList(c))
   .post(LIST, requireUser, async (c) => {
     const { done, draft } = await handleForm(c, (form) => {
-      const body = parse(createDeployment, settingsIn(form, "name", "model"), "body");
+      const body = parse(createDeployment, settingsIn(form, "name", "model", "hardware"), "body");
       return changes.createDeployment(c.var.services, viewerOf(c).caller, body, options);
     });
     if (draft) return showList(c, draft);
@@ -59,7 +59,7 @@ export const deploymentPages = pages()
     const isCheck = (await readForm(c)).get("check") === "true";
     let displaces: ChangedDeployment["displaces"] | undefined;
     const { draft } = await handleForm(c, async (form) => {
-      const body = parse(updateDeployment, settingsIn(form), "body");
+      const body = parse(updateDeployment, settingsIn(form, "model", "hardware"), "body");
       const { services } = c.var;
       const { caller } = viewerOf(c);
       const how = { ...options, dry_run: isCheck };

@@ -1,5 +1,6 @@
 /** The page of a deployment. */
 import { expect, test } from "vitest";
+import type { Deployment } from "../../../src/protocol/deployment.ts";
 import { run } from "../support/accounts.ts";
 import { newModel, publish, referenceOf } from "../support/catalogue.ts";
 import { newDashboardOrganization, newDashboardUser } from "../support/dashboard-users.ts";
@@ -38,4 +39,22 @@ test("the page of a deployment says to members that only their own predictions a
     textOf((await visitor.look(`/account/deployments/${name}`)).html);
   expect(await page(visitors.member)).toContain("Only your own are counted.");
   expect(await page(visitors.developer)).not.toContain("Only your own are counted.");
+});
+
+test("the page of a deployment changes its model and hardware, and an empty version is the default one", async () => {
+  const { visitor, client } = await newDashboardUser();
+  const [first, second] = [
+    referenceOf(await newModel(client)),
+    referenceOf(await newModel(client)),
+  ];
+  for (const model of [first, second, second]) await publish(client, model);
+  const { name, owner } = await newDeployment(client, { model: first });
+  const address = `/account/deployments/${name}`;
+  const { html } = await visitor.look(address);
+  expect(html).toContain(`value="${first}"`);
+  const read = () => client.ok<Deployment>("GET", `/v1/deployments/${owner}/${name}`);
+  const { current_release: before } = await read();
+  const hardware = before?.configuration.hardware ?? "";
+  await visitor.send(address, { model: second, version: "", hardware });
+  expect((await read()).current_release).toMatchObject({ number: 2, model: second, version: 2 });
 });
