@@ -215,6 +215,7 @@ CREATE TABLE `deployments` (
 	`next_release` integer,
 	`previous_release` integer,
 	`previous_until` integer,
+	`next_after` integer,
 	`start_failures` integer DEFAULT 0 NOT NULL,
 	`start_after` integer,
 	`start_failure` text,

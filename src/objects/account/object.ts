@@ -59,6 +59,7 @@ import {
   type RunsOfVersion,
   selectOldest,
   selectRuns,
+  selectStarts,
   selectSucceeded,
   selectUnfinished,
 } from "./prediction-lists.ts";
@@ -239,6 +240,11 @@ export class AccountObject extends DurableObject<Bindings> {
   /** Returns some predictions that have not ended. @param maker only those of this maker; undefined: all */
   unfinished(limit: number, maker?: string): Pick<PredictionRow, "id" | "object_id">[] {
     return selectUnfinished(this.#db, limit, maker).all();
+  }
+
+  /** Returns the starts and probes of a deployment's containers that have not ended. */
+  unfinishedStarts(deploymentId: string): Pick<PredictionRow, "object_id" | "release">[] {
+    return selectStarts(this.#db, deploymentId).all();
   }
 
   /** The account's last runs of a model, newest first. */

@@ -1,6 +1,7 @@
 /** Reads the index of predictions. */
 import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { DrizzleSqliteDODatabase } from "drizzle-orm/durable-sqlite";
+import { WARM_UP } from "../../domain/accounts/usage.ts";
 import { mergeSorted } from "../../domain/cursor.ts";
 import { MAX_RUNS } from "../../domain/money/reservation.ts";
 import type { PredictionRow } from "../../domain/predictions/prediction-row.ts";
@@ -171,6 +172,19 @@ export const selectUnfinished = (db: AccountDatabase, limit: number, maker?: str
       ),
     )
     .limit(limit);
+
+/** Selects the starts and probes of a deployment's containers that have not ended. */
+export const selectStarts = (db: AccountDatabase, deploymentId: string) =>
+  db
+    .select({ object_id: predictions.object_id, release: predictions.release })
+    .from(predictions)
+    .where(
+      and(
+        sql`${predictions.status} IN ('pending', 'started') AND ${predictions.status} <> 'succeeded'`,
+        eq(predictions.token_id, WARM_UP.token_id),
+        eq(predictions.deployment_id, deploymentId),
+      ),
+    );
 
 /** Selects rows whose time to be looked at has come, longest due first. */
 export const selectDue = (db: AccountDatabase, now: number, limit: number) =>

@@ -43,6 +43,7 @@ export const accountAt = (env: Bindings, objectId: string, ms?: number) =>
       "list",
       "listDeliveries",
       "unfinished",
+      "unfinishedStarts",
       "runsOf",
       "succeededRuns",
       "usage",

@@ -294,6 +294,7 @@ export type CancelReason =
   | "canceled by its owner"
   | "its account is suspended"
   | "its account is deleted"
+  | "its release was given up"
   | "its caller has disconnected"
   | "the wait its caller allowed is over"
   | "it could not be created"

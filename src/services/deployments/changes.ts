@@ -35,6 +35,7 @@ import {
   withinGrant,
 } from "./releases.ts";
 import { type Plan, planRoom } from "./room.ts";
+import { cancelStarts } from "./starts.ts";
 
 /** Deployments of an account. */
 const MAX_DEPLOYMENTS = 100;
@@ -102,7 +103,7 @@ export async function createDeployment(
 
 const NEW = {
   ...{ release: 0, next_release: null, previous_release: null, previous_until: null },
-  ...{ start_failures: 0, start_after: null, start_failure: null },
+  ...{ next_after: null, start_failures: 0, start_after: null, start_failure: null },
   ...{ starts: 0, starts_since: null },
 };
 
@@ -162,6 +163,7 @@ export async function rollBack(
       after: { release: deployment.release },
     });
     if (await giveUpNext(services.db, deployment, Date.now(), entry)) {
+      await cancelStarts(services, deployment, { number: deployment.release });
       await tellOfChange(services, await listPools(services.db, deployment.id));
       return readDeployment(services, caller, place);
     }
@@ -240,6 +242,7 @@ async function makeRelease(
     forgetDeployment(caller, ...place);
     await tellOfChange(services, await listPools(db, deployment.id));
     const after = await readDeployment(services, caller, place);
+    await cancelStarts(services, deployment, after.current, after.next);
     return { detailed: after, displaces: plan.displaces };
   }
 }

@@ -179,7 +179,7 @@ export async function sweepDeployments(
   pool?: string,
 ): Promise<void> {
   const found = await tellPools(services, now, pool);
-  // A release that shall take over comes before the one that runs: a deployment has one start at a time.
+  // A release that shall take over comes before the one that runs: the room may not be enough for both.
   const rows = found.told.toSorted((a, b) => b.number - a.number);
   for (const row of rows) {
     const { status } = statusIn(found, row.deployment_id, row.number);
@@ -226,7 +226,7 @@ export async function tellOfChange(services: Services, pools: string[]): Promise
 
 /**
  * Records the end of a start: a release that was to take over does, or is given up. Then the containers that still
- * lack are started.
+ * lack are started, also those of a release that made room for one that has failed.
  */
 export async function endStart(
   services: Services,
@@ -236,9 +236,8 @@ export async function endStart(
   if (failure !== null) await recordFailed(services.db, deployment_id, release, failure, now);
   else await recordStarted(services.db, deployment_id, release, now);
   forgetDeployments();
-  if (failure !== null) return;
   // A message that is delivered again would count its start twice.
-  await sweepDeployments(services, now).catch((error) =>
-    logger.warn("Containers not started", { deployment_id, error }),
-  );
+  await listPools(services.db, deployment_id)
+    .then((pools) => tellOfChange(services, pools))
+    .catch((error) => logger.warn("End of a start not told", { deployment_id, error }));
 }

@@ -20,6 +20,7 @@ import type { Services } from "../services.ts";
 import { tellOfChange } from "./claims.ts";
 import { withFigures } from "./figures.ts";
 import { type DetailedDeployment, NONE, newestOf, presentRelease, presentWith } from "./present.ts";
+import { cancelStarts } from "./starts.ts";
 
 /** Deployments that are read at once. */
 const PAGE = 50;
@@ -125,6 +126,7 @@ export async function deleteDeployment(
   const entry = auditEntry({ action: "deployment.deleted", ...ofDeployment(deployment) });
   await deleteRow(services.db, deployment.id, entry);
   forgetDeployment(caller, ...place);
+  await cancelStarts(services, deployment);
   await tellOfChange(services, pools);
 }
 

@@ -4,9 +4,11 @@ import { callOf } from "../../domain/openai/call.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors/errors.ts";
 import { logger } from "../../log.ts";
+import { predictionWithId } from "../../objects/stubs/prediction.ts";
 import type { ReleaseConfiguration } from "../../protocol/deployment.ts";
 import { recordFailed, type ToldRow } from "../../storage/deployments/claims.ts";
 import type { Caller } from "../access/access.ts";
+import { findAccount } from "../access/accounts.ts";
 import { createResolved } from "../predictions/create-prediction.ts";
 import { findRelease } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
@@ -52,4 +54,26 @@ export async function startContainer(
     await recordFailed(services.db, deployment_id, number, error.message, Date.now());
     return false;
   }
+}
+
+/**
+ * Cancels the starts and probes of a deployment, but for those of releases that run or start. A start that is created
+ * meanwhile ends by itself.
+ */
+export async function cancelStarts(
+  services: Services,
+  { id, owner_id }: { id: string; owner_id: string },
+  ...kept: ({ number: number } | undefined)[]
+): Promise<void> {
+  const account = await findAccount(services, owner_id);
+  const rows = (await account?.unfinishedStarts(id)) ?? [];
+  const ended = rows.filter(({ release }) => !kept.some((one) => one?.number === release));
+  const results = await Promise.allSettled(
+    ended.map(({ object_id }) =>
+      predictionWithId(services.env, object_id)?.cancel("its release was given up"),
+    ),
+  );
+  for (const result of results)
+    if (result.status === "rejected")
+      logger.warn("Start not canceled", { deployment_id: id, error: result.reason });
 }

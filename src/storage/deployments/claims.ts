@@ -1,5 +1,5 @@
 /** The claims of deployments, and how their releases take over, fail and are started again. */
-import { and, asc, eq, gt, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import { MAX_INSTANCES } from "../../protocol/deployment.ts";
 import { isSeenBy } from "../accounts/visible-models.ts";
 import { type Database, runBatch } from "../database.ts";
@@ -28,7 +28,9 @@ export const listTold = (db: Database, now: number, { pool, owner_id }: ToldOf) 
       name: deployments.name,
       current: deployments.release,
       next: deployments.next_release,
-      start_after: deployments.start_after,
+      // A start of the release that runs does not hold up that of the next one, nor the other way around.
+      start_after: sql<number | null>`iif(${releases.number} = ${deployments.next_release},
+        ${deployments.next_after}, ${deployments.start_after})`,
       number: releases.number,
       model_id: releases.model_id,
       version_number: releases.version_number,
@@ -129,25 +131,23 @@ export const listPools = async (db: Database, deploymentId?: string): Promise<st
 /** How long starts that have been created may take to arrive in their pool. */
 const ARRIVE_MS = 50_000;
 
-const isRelease = (number: number): SQL =>
-  sql`${number} IN (${deployments.release}, ${deployments.next_release})`;
-
-/**
- * Reserves the next start of a deployment's containers, so that of two sweeps at once only one starts them.
- */
+/** Reserves the next start of a release's containers, so that of two sweeps at once only one starts them. */
 export async function reserveStart(
   db: Database,
-  { deployment_id, number }: Pick<ToldRow, "deployment_id" | "number">,
+  { deployment_id, number, next }: Pick<ToldRow, "deployment_id" | "number" | "next">,
   now: number,
 ): Promise<boolean> {
+  const { release, next_release, start_after, next_after } = deployments;
+  const until = now + ARRIVE_MS;
+  const isNext = number === next;
   const reserved = await db
     .update(deployments)
-    .set({ start_after: now + ARRIVE_MS })
+    .set(isNext ? { next_after: until } : { start_after: until })
     .where(
       and(
         eq(deployments.id, deployment_id),
-        isRelease(number),
-        sql`coalesce(${deployments.start_after}, 0) <= ${now}`,
+        eq(isNext ? next_release : release, number),
+        sql`coalesce(${isNext ? next_after : start_after}, 0) <= ${now}`,
       ),
     )
     .returning({ id: deployments.id });
@@ -158,7 +158,7 @@ export async function reserveStart(
 export const awaitProbe = (db: Database, id: string, number: number, until: number) =>
   db
     .update(deployments)
-    .set({ start_after: until })
+    .set({ next_after: until })
     .where(and(eq(deployments.id, id), eq(deployments.next_release, number)));
 
 /** Within this time, the claim of a release may start this many times its containers, and a few more. */
@@ -181,8 +181,6 @@ export async function recordStarted(
   const limit = sql`(SELECT ${STARTS_PER_CONTAINER} * min_instances + ${MORE_STARTS} FROM releases
     WHERE deployment_id = ${id} AND number = ${number})`;
   const isLoop = sql`${isRecent} AND ${starts} + 1 >= ${limit}`;
-  // The start of the next release, which may be a probe that takes hours, stays reserved.
-  const isNextStarting = sql`${deployments.next_release} IS NOT NULL`;
   const loop = sql`'Containers have started ' || (${starts} + 1) || ' times within 10 minutes and ended again. The log of their runner says why. They are started again within 10 minutes.'`;
   await runBatch(db, [
     takeOver(db, id, number, now, eq(deployments.next_release, number)),
@@ -191,7 +189,7 @@ export async function recordStarted(
       .update(deployments)
       .set({
         start_failures: 0,
-        start_after: sql`iif(${isNextStarting}, ${deployments.start_after}, iif(${isLoop}, ${starts_since} + ${STARTS_MS}, NULL))`,
+        start_after: sql`iif(${isLoop}, ${starts_since} + ${STARTS_MS}, NULL)`,
         start_failure: sql`iif(${isLoop}, ${loop}, NULL)`,
         starts: sql`iif(${isRecent}, ${starts} + 1, 1)`,
         starts_since: sql`iif(${isRecent}, ${starts_since}, ${now})`,
@@ -216,7 +214,10 @@ export async function recordFailed(
   await runBatch(db, [
     db
       .update(releases)
-      .set({ ended_at: now, failure })
+      .set({
+        ended_at: now,
+        failure: sql`iif(${releases.probe} IS NULL, ${failure}, 'The probe has failed: ' || ${failure})`,
+      })
       .where(
         and(
           eq(releases.deployment_id, id),
@@ -224,7 +225,7 @@ export async function recordFailed(
           sql`EXISTS (SELECT 1 FROM deployments WHERE ${isNext})`,
         ),
       ),
-    db.update(deployments).set({ next_release: null, start_after: null }).where(isNext),
+    db.update(deployments).set({ next_release: null, next_after: null }).where(isNext),
     db
       .update(deployments)
       .set({

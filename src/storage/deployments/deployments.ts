@@ -191,7 +191,7 @@ function releasing(db: Database, ownerId: string, release: NewRelease, startsAtO
       ? takeOver(db, id, number, now)
       : db
           .update(deployments)
-          .set({ next_release: number, start_after: null })
+          .set({ next_release: number, next_after: null })
           .where(eq(deployments.id, id)),
     endOthers(db, id, now),
     db.delete(releases).where(
@@ -212,7 +212,7 @@ export const takeOver = (db: Database, id: string, number: number, now: number, 
     .update(deployments)
     .set({
       release: number,
-      next_release: null,
+      ...{ next_release: null, next_after: null },
       previous_release: sql`nullif(${deployments.release}, 0)`,
       previous_until: sql`iif((SELECT room FROM releases
         WHERE deployment_id = ${id} AND number = ${number}) = 'beside', ${now + KEPT_MS}, NULL)`,
@@ -245,7 +245,7 @@ export async function giveUpNext(
   const [changed] = await db.batch([
     db
       .update(deployments)
-      .set({ next_release: null, start_after: null })
+      .set({ next_release: null, next_after: null })
       .where(and(eq(deployments.id, id), eq(deployments.next_release, next_release ?? 0)))
       .returning({ id: deployments.id }),
     insertIfChanged(db, entry),

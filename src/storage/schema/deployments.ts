@@ -30,6 +30,8 @@ export const deployments = sqliteTable(
     /** The release before, and until when its containers are kept for a roll-back. */
     previous_release: integer(),
     previous_until: integer(),
+    /** When the release that is starting is started again, unless its start or probe ends before. */
+    next_after: integer(),
     /** Containers that failed to start in a row, when the next is tried, and why the last one failed. */
     start_failures: integer().notNull().default(0),
     start_after: integer(),

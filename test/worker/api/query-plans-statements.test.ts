@@ -220,7 +220,9 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     ]),
   "find the probe of a release": () => findProbe(db, "d1", 1),
   "start a container of a deployment": () =>
-    reserveStart(db, { deployment_id: "d1", number: 1 }, 1),
+    reserveStart(db, { deployment_id: "d1", number: 1, next: null }, 1),
+  "start a container of the next release of a deployment": () =>
+    reserveStart(db, { deployment_id: "d1", number: 1, next: 1 }, 1),
   "record that a release has started": () => recordStarted(db, "d1", 1, 1),
   "record that a release has failed": () => recordFailed(db, "d1", 1, "", 1),
   "find what an account may claim": () => findGrant(db, user_id, release),

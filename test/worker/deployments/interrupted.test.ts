@@ -205,3 +205,37 @@ test("a remote object that dies before its first frame is stored is followed by 
   await eventually(async () => expect(await far.client.status(id)).toBe("succeeded"));
   expect(await far.requests()).toHaveLength(1);
 });
+
+test.each([
+  ["its deployment is deleted", ({ world, made }: Started) => world.client.ok("DELETE", at(made))],
+  [
+    "its release is given up",
+    ({ world, made }: Started) => world.client.ok("POST", at(made, "/rollback")),
+  ],
+  [
+    "another release comes first",
+    ({ world, made }: Started) =>
+      world.client.ok("PATCH", at(made), { version: 2, probe: null, min_instances: 2 }),
+  ],
+])("a probe that waits for a runner is canceled when %s", async (_, end) => {
+  const started = await newStarted();
+  const { world, made } = started;
+  await world.client.ok("PATCH", at(made), { version: 2, probe: { input: {} } });
+  const [probe] = (await startsOf(world)).slice(-1);
+  const id = String(probe?.id);
+  expect(await world.client.status(id)).toBe("pending");
+  await end(started);
+  expect(await world.client.status(id)).toBe("canceled");
+});
+
+type Started = Awaited<ReturnType<typeof newStarted>>;
+
+test("a container that is lost while a probe runs is started again", async () => {
+  const { world, made, runner } = await newStarted();
+  await world.client.ok("PATCH", at(made), { version: 2, probe: { input: {} } });
+  expect(await startsOf(world)).toHaveLength(2);
+  await runner.tellState({ jobs: [], containers: [] });
+  advance(60);
+  await sweeps();
+  expect(await startsOf(world)).toHaveLength(3);
+});
