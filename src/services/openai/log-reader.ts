@@ -160,7 +160,8 @@ const statusChange = z.object({
 
 function answererIn({ event, data }: NumberedEntry): string | undefined {
   if (event !== "status") return undefined;
-  const { fallback, prediction } = statusChange.parse(data);
+  // Readers of Replicate's streams leave data as text, and have no use for the version.
+  const { fallback, prediction } = statusChange.safeParse(data).data ?? {};
   return fallback ?? (prediction && answererOf(prediction));
 }
 
