@@ -31,17 +31,32 @@ const ownPriority = orNull(priority).meta({
 /** A row of D1 has 2 MB at most, and each release has its probe. */
 const MAX_PROBE = 20_000;
 
-const probe = orNull(
-  z
-    .strictObject({ input: jsonObject })
-    .refine(({ input }) => JSON.stringify(input).length <= MAX_PROBE, {
-      message: `The input of a probe has at most ${MAX_PROBE} characters of JSON`,
-    }),
-).meta({
-  description:
-    "A prediction that must succeed before a release with `min_instances` takes over. Null: its container must start",
+const PROBE =
+  "A prediction that must succeed before a release with `min_instances` takes over. Null: its container must start";
+
+export const isProbe = (input: object): boolean => JSON.stringify(input).length <= MAX_PROBE;
+export const TOO_LARGE_PROBE = `The input of a probe has at most ${MAX_PROBE} characters of JSON`;
+
+const probe = orNull(z.strictObject({ input: jsonObject })).meta({
+  description: PROBE,
   example: null,
 });
+
+const askedProbe = orNull(
+  z
+    .strictObject({
+      input: jsonObject.optional(),
+      example: z
+        .string()
+        .max(100)
+        .optional()
+        .meta({ description: "ID of an example of the model, whose input is copied" }),
+    })
+    .refine(({ input, example }) => (input === undefined) !== (example === undefined), {
+      message: "Send either 'input' or 'example'",
+    })
+    .refine(({ input }) => isProbe(input ?? {}), { message: TOO_LARGE_PROBE }),
+).meta({ description: PROBE, example: null });
 
 /** More would wait longer than anybody does. */
 const MAX_FALLBACKS = 3;
@@ -231,7 +246,7 @@ const settings = {
     .max(63)
     .meta({ description: "Defaults to the hardware of the version", example: "gpu-24gb" }),
   ...{ min_instances: minInstances, max_instances: maxInstances, idle_seconds: idleSeconds },
-  ...{ max_concurrency: maxConcurrency, priority: ownPriority, probe, fallbacks },
+  ...{ max_concurrency: maxConcurrency, priority: ownPriority, probe: askedProbe, fallbacks },
 };
 
 export const createDeployment = z

@@ -140,7 +140,7 @@ export const deployCommand = (host: Host) =>
     .option("--priority <priority>", "priority of predictions that name none", choice(PRIORITIES))
     .option(
       "--probe <input>",
-      "JSON input of a run that must succeed before the release takes over",
+      "JSON input, or the ID of an example of the model: a run that must succeed before the release takes over",
       probeOption,
     )
     .option(
@@ -185,13 +185,16 @@ function fallbackOption(text: string, before: Fallback[] | boolean | undefined):
   throw new InvalidArgumentError("Use owner/name, or owner/name=20 for a time in seconds.");
 }
 
-function probeOption(text: string): { input: Record<string, unknown> } {
+function probeOption(text: string): { input: Record<string, unknown> } | { example: string } {
+  if (/^[\w-]+$/.test(text)) return { example: text };
   try {
     const input: unknown = JSON.parse(text);
     if (typeof input === "object" && input !== null && !Array.isArray(input))
       return { input: { ...input } };
   } catch {}
-  throw new InvalidArgumentError('Use the input of a run as JSON, such as \'{"prompt": "Hi"}\'.');
+  throw new InvalidArgumentError(
+    'Use the input of a run as JSON, such as \'{"prompt": "Hi"}\', or the ID of an example.',
+  );
 }
 
 /** The request may be sent twice: the second then finds the deployment. */

@@ -4,7 +4,12 @@ import { interfaceOf } from "../../domain/models/remote.ts";
 import { tokenSubject } from "../../domain/money/budget.ts";
 import { invalid, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, ProblemError } from "../../errors/errors.ts";
-import { MAX_INSTANCES, type UpdateDeployment } from "../../protocol/deployment.ts";
+import {
+  isProbe,
+  MAX_INSTANCES,
+  TOO_LARGE_PROBE,
+  type UpdateDeployment,
+} from "../../protocol/deployment.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import {
   isRefusedByGrant,
@@ -12,6 +17,7 @@ import {
   type ReleaseItemRow,
 } from "../../storage/deployments/deployments.ts";
 import { findGrant } from "../../storage/deployments/grants.ts";
+import { findExample } from "../../storage/models/examples.ts";
 import { getAccountFacts } from "../../storage/webhooks/account-facts.ts";
 import type { Caller } from "../access/access.ts";
 import { withinQuota } from "../access/storage-quota.ts";
@@ -43,7 +49,7 @@ export interface Planned {
 export async function releaseSettings(
   services: Services,
   caller: Caller,
-  { model: named, version: number, hardware: asked, ...changes }: UpdateDeployment,
+  { model: named, version: number, hardware: asked, probe, ...changes }: UpdateDeployment,
   base: ReleaseItemRow | undefined,
 ): Promise<Planned> {
   const path = named ?? base?.model;
@@ -69,7 +75,11 @@ export async function releaseSettings(
   const hardware_identifier = asked ?? base?.hardware_identifier ?? own;
   const issues = await unknownHardware(services, [hardware_identifier], () => ["body", "hardware"]);
   if (issues.length > 0) throw new ValidationFailure(issues);
-  const settings = { ...(base ? settingsIn(base) : DEFAULTS), ...changes };
+  const settings = {
+    ...(base ? settingsIn(base) : DEFAULTS),
+    ...changes,
+    ...(probe !== undefined && { probe: await probeOf(services, model.id, probe) }),
+  };
   const { min_instances, max_instances } = settings;
   if (min_instances > max_instances)
     throw invalid(
@@ -89,6 +99,26 @@ export async function releaseSettings(
   await requireFallbacks(services, caller, version, settings.fallbacks);
   const runs = { model_id: model.id, version_number: version.number, hardware_identifier };
   return { settings: { ...settings, ...runs }, target };
+}
+
+/** @throws ValidationFailure for an example that does not exist, or is too large */
+async function probeOf(
+  { db }: Services,
+  modelId: string,
+  asked: NonNullable<UpdateDeployment["probe"]> | null,
+): Promise<ReleaseSettings["probe"]> {
+  if (!asked) return null;
+  const { input, example } = asked;
+  if (input) return { input };
+  const at: Loc = ["body", "probe", "example"];
+  const found = await findExample(db, modelId, example ?? "");
+  if (!found)
+    throw invalid(
+      at,
+      "The model has no such example. GET /v1/models/{owner}/{name}/examples lists them",
+    );
+  if (!isProbe(found.input)) throw invalid(at, TOO_LARGE_PROBE);
+  return { input: found.input };
 }
 
 /** @throws ValidationFailure for a fallback that the account may not run, or that cannot answer for the version */

@@ -1,9 +1,9 @@
 /** Probes: runs that must succeed before a release takes over. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
-import type { Release } from "../../../src/protocol/deployment.ts";
+import type { Deployment, Release } from "../../../src/protocol/deployment.ts";
 import { sweepDeployments } from "../../../src/services/deployments/claims.ts";
-import { services } from "../support/accounts.ts";
+import { run, services } from "../support/accounts.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { at, newDeployment, newStarted, reaches, startsOf } from "../support/deployments.ts";
 import { eventually } from "../support/eventually.ts";
@@ -11,7 +11,7 @@ import { captureLog } from "../support/log.ts";
 import { inAccount } from "../support/objects.ts";
 import { newOrganization } from "../support/organizations.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { operator } from "../support/world.ts";
+import { operator, unique } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(() => {
@@ -33,6 +33,32 @@ test("a release with a probe takes over once the probe has succeeded", async () 
   await reaches(world, made, 1, 2);
   await channel.succeed("A hatter");
   await reaches(world, made, 2, null);
+});
+
+test("a probe may be an example of the model, whose input is copied", async () => {
+  const { world, made } = await newStarted();
+  const { client } = world;
+  const example = unique("example");
+  await run(
+    `INSERT INTO examples (id, model_id, position, prediction_id, version_number, input, output, created_at)
+      SELECT ?, model_id, 1, ?, 1, '{"prompt":"Hi"}', '"out"', 1 FROM releases
+      WHERE deployment_id = (SELECT id FROM deployments WHERE name = ?)`,
+    ...[example, example, made.name],
+  );
+  const changed = await client.ok<Deployment>("PATCH", at(made), {
+    version: 2,
+    probe: { example },
+  });
+  expect(changed.next_release?.configuration.probe).toEqual({ input: { prompt: "Hi" } });
+  for (const [probe, message] of [
+    [{ example: "none" }, "The model has no such example"],
+    [{ example, input: {} }, "Send either 'input' or 'example'"],
+  ] as const) {
+    const body = { version: 1, probe };
+    const refused = await client.json<{ detail: { msg: string }[] }>("PATCH", at(made), body);
+    expect(refused.status).toBe(422);
+    expect(refused.body.detail[0]?.msg).toContain(message);
+  }
 });
 
 test("a probe that could not be created is tried again within a minute, and one that was created after two hours", async () => {
