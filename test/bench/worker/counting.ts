@@ -16,6 +16,7 @@ export {
   AuditObject,
   ConversationObject,
   MetricsObject,
+  RemoteObject,
   RunnerObject,
 } from "../../../src/worker.ts";
 

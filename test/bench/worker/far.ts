@@ -11,6 +11,7 @@ export {
   AuditObject,
   ConversationObject,
   MetricsObject,
+  RemoteObject,
   RunnerObject,
 } from "../../../src/worker.ts";
 

@@ -143,6 +143,7 @@ export class AccountObject extends DurableObject<Env> {
 export class AuditObject extends DurableObject<Env> {}
 export class MetricsObject extends DurableObject<Env> {}
 export class ConversationObject extends DurableObject<Env> {}
+export class RemoteObject extends DurableObject<Env> {}
 export class RunnerObject extends DurableObject<Env> {}
 
 export default {
