@@ -1,6 +1,6 @@
 /**
  * The capacity claims of a pool. The service tells all of them again every minute and after each change, so that
- * none is lost and none outlives its deployment; what it tells is one row.
+ * none is lost and none outlives its deployment; what it tells is one row, of which 3,000 claims need another.
  */
 import { z } from "zod";
 import type { Container } from "../../domain/scheduling/decide/box.ts";
@@ -18,6 +18,9 @@ import type { ContainerNames } from "./containers.ts";
 
 /** Claims are kept for so long if the service cannot tell them, such as while D1 fails. */
 const LAPSE_MS = 3_600_000;
+
+/** A row has 2 MB at most, and one of the claims of a few thousand deployments would have more. */
+const ROW_CHARS = 1_000_000;
 
 interface Row extends Record<string, SqlStorageValue> {
   claims: string;
@@ -45,17 +48,17 @@ export class CapacityClaims {
     sql.exec(
       "CREATE TABLE IF NOT EXISTS capacity_claims (id INTEGER PRIMARY KEY, claims TEXT NOT NULL)",
     );
-    const [row] = sql.exec<Row>("SELECT claims FROM capacity_claims");
-    // A row that cannot be read does not keep the pool from starting: the service tells the claims again.
-    const stored = row && z.array(capacityClaim).safeParse(parseJson(row.claims));
-    if (stored?.success) this.#use(stored.data);
+    const rows = sql.exec<Row>("SELECT claims FROM capacity_claims ORDER BY id").toArray();
+    // Rows that cannot be read do not keep the pool from starting: the service tells the claims again.
+    const text = rows.map(({ claims }) => claims).join("");
+    const stored = z.array(capacityClaim).safeParse(parseJson(text));
+    if (stored.success) this.#use(stored.data);
   }
 
   /** Replaces all claims. */
   set(claims: readonly CapacityClaim[]): CapacityClaimStatus[] {
     const text = JSON.stringify(claims);
-    if (text !== JSON.stringify(this.#claims))
-      this.#sql.exec("INSERT OR REPLACE INTO capacity_claims (id, claims) VALUES (1, ?)", text);
+    if (text !== JSON.stringify(this.#claims)) this.#store(text);
     this.#use(claims);
     return claims.map((claim) => this.#statusOf(claim));
   }
@@ -64,6 +67,15 @@ export class CapacityClaims {
   statusesOf(ownerId: string): CapacityClaimStatus[] {
     const own = this.#claims.filter(({ owner_id }) => owner_id === ownerId);
     return own.map((claim) => this.#statusOf(claim));
+  }
+
+  #store(text: string): void {
+    this.#sql.exec("DELETE FROM capacity_claims");
+    for (let at = 0, id = 1; at < text.length; at += ROW_CHARS, id++)
+      this.#sql.exec(
+        "INSERT INTO capacity_claims (id, claims) VALUES (?, ?)",
+        ...[id, text.slice(at, at + ROW_CHARS)],
+      );
   }
 
   /** Names of the containers of a runner that claims hold. */

@@ -115,6 +115,23 @@ test("claims survive a restart of the pool, and lapse an hour after they were to
   expect(await told(runner, kept)).toBeUndefined();
 });
 
+test("more claims than a row of SQLite can have survive a restart of the pool", async () => {
+  const { world, runner, job } = await claimedWorld();
+  const others = Array.from({ length: 12_000 }, (_, n) =>
+    claimOf(world, job, {
+      deployment_id: `other-${n}`,
+      container_key: `${n}`.padStart(64, "0"),
+      min: 0,
+    }),
+  );
+  await pool(world).setCapacityClaims([...others, claimOf(world, job)]);
+  await restart(world);
+  expect(await told(runner, containerOf(world, job, "one"))).toEqual(["one"]);
+  await pool(world).setCapacityClaims([]);
+  await restart(world);
+  expect((await told(runner, containerOf(world, job, "one"))) ?? []).toEqual([]);
+});
+
 test("a runner is not told to keep containers once the claims are gone", async () => {
   const { world, runner, job } = await claimedWorld();
   await pool(world).setCapacityClaims([claimOf(world, job)]);
