@@ -16,6 +16,9 @@ import type { Services } from "../services.ts";
 /** How long a probe may take. After that it is made again: the message of its end may be lost. */
 export const PROBE_MS = 2 * 3_600_000;
 
+/** Refusals that end by themselves, such as that of a queue that is full: the sweep tries again. */
+const PASSING = ["unavailable", "too_many_requests"];
+
 /**
  * Creates a prediction that starts a container of a release.
  * @param probe its input; null: the container is only started
@@ -50,7 +53,7 @@ export async function startContainer(
     logger.warn("Container of a deployment not started", { deployment_id, release: number, error });
     // A refusal that the account can change, such as that of a budget or an input, is a failure of the release.
     const isRefusal = error instanceof ProblemError || error instanceof ValidationFailure;
-    if (!isRefusal || ("code" in error && error.code === "unavailable")) return false;
+    if (!isRefusal || ("code" in error && PASSING.includes(error.code))) return false;
     await recordFailed(services.db, deployment_id, number, error.message, Date.now());
     return false;
   }

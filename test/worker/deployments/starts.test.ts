@@ -16,7 +16,9 @@ import {
   startsOf,
 } from "../support/deployments.ts";
 import { eventually } from "../support/eventually.ts";
+import { captureLog } from "../support/log.ts";
 import { inAccount } from "../support/objects.ts";
+import { lineOf } from "../support/pool.ts";
 import { deliver } from "../support/queues.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { operator } from "../support/world.ts";
@@ -313,4 +315,22 @@ test("messages of starts that come twice, late or for a release that was given u
     id,
   );
   expect(ended).toEqual([{ number: 3 }]);
+});
+
+test("a release waits while the queue of its account is full, and then starts", async () => {
+  const { world, made } = await newStarted();
+  const { client, model } = world;
+  const { maxWaiting: limit } = services.settings;
+  const waiting: string[] = [];
+  for (let n = 0; n < limit; n++) waiting.push((await client.create({ model, input: {} })).body.id);
+  await lineOf(world, limit);
+  captureLog("warn");
+  await client.ok("PATCH", at(made), { version: 2 });
+  expect(await startsOf(world)).toHaveLength(1);
+  await reaches(world, made, 1, 2);
+  for (const id of waiting) await client.fetch(`/v1/predictions/${id}/cancel`, { method: "POST" });
+  await lineOf(world, 0);
+  advance(60);
+  await sweepDeployments(services, Date.now());
+  expect(await startsOf(world)).toHaveLength(2);
 });
