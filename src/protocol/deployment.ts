@@ -34,7 +34,7 @@ const MAX_PROBE = 20_000;
 const PROBE =
   "A prediction that must succeed before a release with `min_instances` takes over. Null: its container must start";
 
-export const isProbe = (input: object): boolean => JSON.stringify(input).length <= MAX_PROBE;
+export const fitsProbe = (input: object): boolean => JSON.stringify(input).length <= MAX_PROBE;
 export const TOO_LARGE_PROBE = `The input of a probe has at most ${MAX_PROBE} characters of JSON`;
 
 const probe = orNull(z.strictObject({ input: jsonObject })).meta({
@@ -55,7 +55,7 @@ const askedProbe = orNull(
     .refine(({ input, example }) => (input === undefined) !== (example === undefined), {
       message: "Send either 'input' or 'example'",
     })
-    .refine(({ input }) => isProbe(input ?? {}), { message: TOO_LARGE_PROBE }),
+    .refine(({ input }) => fitsProbe(input ?? {}), { message: TOO_LARGE_PROBE }),
 ).meta({ description: PROBE, example: null });
 
 /** More would wait longer than anybody does. */

@@ -44,14 +44,20 @@ class Spoken extends SoundUsage {
   override output(value: Json, json?: string): void {
     const audio = textOf(fieldsOf(value).audio);
     this.#size += lengthOfBase64(audio);
-    if (this.#head.length < HEADER_BYTES)
-      this.#head = new Uint8Array([...this.#head, ...bytesOfBase64(audio)]);
+    if (this.#head.length < HEADER_BYTES) this.#head = joined(this.#head, bytesOfBase64(audio));
     super.output(value, json);
   }
 
   protected override async seconds(): Promise<number | undefined> {
     return wavSeconds(this.#head, this.#size);
   }
+}
+
+function joined(one: Uint8Array, other: Uint8Array) {
+  const both = new Uint8Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
 }
 
 class Heard extends SoundUsage {

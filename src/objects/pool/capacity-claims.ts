@@ -1,6 +1,6 @@
 /**
  * The capacity claims of a pool. The service tells all of them again every minute and after each change, so that
- * none is lost and none outlives its deployment; what it tells is one row, of which 3,000 claims need another.
+ * none is lost and none outlives its deployment; what it tells is stored as text, in rows of a megabyte.
  */
 import { z } from "zod";
 import type { Container } from "../../domain/scheduling/decide/box.ts";
@@ -19,7 +19,7 @@ import type { ContainerNames } from "./containers.ts";
 /** Claims are kept for so long if the service cannot tell them, such as while D1 fails. */
 const LAPSE_MS = 3_600_000;
 
-/** A row has 2 MB at most, and one of the claims of a few thousand deployments would have more. */
+/** A row has 2 MB at most, which the claims of a few thousand deployments exceed. */
 const ROW_CHARS = 1_000_000;
 
 interface Row extends Record<string, SqlStorageValue> {
@@ -95,13 +95,13 @@ export class CapacityClaims {
     const others = this.#claims.filter((claim) => claim.deployment_id !== deployment_id);
     const isBeside = (claim: CapacityClaim) =>
       claim.deployment_id === deployment_id && claim.release === running;
-    const most = this.#amid(others, () => this.#look(asked).capacity);
+    const most = this.#withClaims(others, () => this.#roomFor(asked).capacity);
     const claims = [...others, ...this.#claims.filter(isBeside)];
-    return this.#amid(claims, () => ({ most, ...this.#displacing(asked, names, now) }));
+    return this.#withClaims(claims, () => ({ most, ...this.#displacing(asked, names, now) }));
   }
 
   /** Looks at the pool as if it had these claims only. */
-  #amid<T>(claims: readonly CapacityClaim[], look: () => T): T {
+  #withClaims<T>(claims: readonly CapacityClaim[], look: () => T): T {
     const { fleet } = this.#state;
     fleet.setClaims(mergedByKey(claims));
     try {
@@ -111,7 +111,7 @@ export class CapacityClaims {
     }
   }
 
-  #look({ hardware, gpus, container_key: key }: AskedClaim) {
+  #roomFor({ hardware, gpus, container_key: key }: AskedClaim) {
     const { fleet } = this.#state;
     const own = fleet.containersOf(queueKeyOf({ hardware, key }));
     const boxes = [...fleet.boxes.values()].filter((box) => box.takes && box.serves(hardware));
@@ -126,7 +126,7 @@ export class CapacityClaims {
   #displacing(asked: AskedClaim, names: ContainerNames, now: number): Omit<ClaimPreview, "most"> {
     const { deployment_id, gpus, min, container_key: key } = asked;
     const { evictionScores, estimates } = this.#state;
-    const { own, boxes, capacity } = this.#look(asked);
+    const { own, boxes, capacity } = this.#roomFor(asked);
     const keys = this.#claims.flatMap((claim) =>
       claim.deployment_id === deployment_id ? [queueKeyOfClaim(claim)] : [],
     );

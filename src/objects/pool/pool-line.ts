@@ -293,8 +293,10 @@ export class PoolLine {
       this.#state.dropped(runner.id, number, Date.now());
       const next = this.#replacementOf(job);
       this.#leave(id);
-      if (next) this.#storedJobs.remove(id);
-      if (next) this.#storedJobs.add(next.job, next.since, undefined);
+      if (next) {
+        this.#storedJobs.remove(id);
+        this.#storedJobs.add(next.job, next.since, undefined);
+      }
       this.#retryLater(next ?? waiting, error);
     }
   }

@@ -182,7 +182,7 @@ export class RemoteCall {
     const { owner, name } = spec.model;
     const run = {
       ...{ id: spec.id, call, responses: spec.responses, model: `${owner}/${name}` },
-      ...{ input, limits: spec.limits, image_bytes: IMAGE_ANSWER_BYTES },
+      ...{ input, limits: spec.limits, image_answer_bytes: IMAGE_ANSWER_BYTES },
     };
     const exchange = new OpenAiExchange(run, parts, (value, kind, json) => {
       this.#output = kind;

@@ -40,10 +40,10 @@ export async function readInput(
   const text =
     typeof piece === "string" ? piece : await storedText(env, valueKey(spec.id, piece.name));
   let input = parseExact(text);
-  const isForm = spec.call !== null && fileFields(spec.call) !== undefined;
+  const parts = (spec.call && fileFields(spec.call)) ?? [];
   const files = new Map<string, StoredFile>();
-  const addressOf = async ({ key, data_uri, mime_type }: { key: string } & Sent) => {
-    if (isForm) {
+  const addressOf = async (field: string, { key, data_uri, mime_type }: Sent) => {
+    if (parts.includes(field)) {
       files.set(key, await storedFile(env, key));
       return key;
     }
@@ -55,13 +55,14 @@ export async function readInput(
   for (const { at, stored } of spec.files) {
     if (!stored) continue;
     const place = at.map((step) => (typeof step === "string" ? markedName(step) : step));
-    input = replaceText(input, place, await addressOf(stored));
+    input = replaceText(input, place, await addressOf(`${at[0]}`, stored));
   }
   if (!isFields(input)) throw internal("the input is no object");
   return { input, files };
 }
 
 interface Sent {
+  key: string;
   data_uri?: boolean | undefined;
   mime_type: string;
 }

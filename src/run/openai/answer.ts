@@ -49,7 +49,7 @@ export interface ServerRun {
   input: Record<string, Json>;
   limits: Pick<Limits, "output_bytes">;
   /** The bytes of the largest answer with images, which are not part of the output. */
-  image_bytes?: number;
+  image_answer_bytes?: number;
 }
 
 /**
@@ -218,8 +218,8 @@ export class AnswerReader {
   }
 
   get #maxBytes(): number {
-    const { call, image_bytes = MAX_ANSWER_BYTES, limits } = this.#run;
-    return isImageCall(call) ? image_bytes : limits.output_bytes;
+    const { call, image_answer_bytes = MAX_ANSWER_BYTES, limits } = this.#run;
+    return isImageCall(call) ? image_answer_bytes : limits.output_bytes;
   }
 }
 

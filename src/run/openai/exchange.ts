@@ -239,16 +239,12 @@ export class OpenAiExchange {
     end: AbortSignal,
   ): Promise<SentRequest> {
     const answer = await this.#post(call, input, end);
-    if (answer.status !== 400) return { call, whole: false, answer };
+    const sent = { call, whole: false, answer };
+    if (answer.status !== 400) return sent;
     const refusal = await readFailure(answer);
-    if (refusal.error.param !== "response_format") return { call, whole: false, answer, refusal };
-    const { model } = this.#parts;
-    const { response_format: _, ...body } = requestBody(call, input, model);
-    return {
-      call,
-      whole: false,
-      answer: await this.#parts.post(call, PATHS[call], body, end),
-    };
+    if (refusal.error.param !== "response_format") return { ...sent, refusal };
+    const { response_format: _, ...body } = requestBody(call, input, this.#parts.model);
+    return { ...sent, answer: await this.#parts.post(call, PATHS[call], body, end) };
   }
 
   /**

@@ -5,7 +5,7 @@ import { tokenSubject } from "../../domain/money/budget.ts";
 import { invalid, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, ProblemError } from "../../errors/errors.ts";
 import {
-  isProbe,
+  fitsProbe,
   MAX_INSTANCES,
   TOO_LARGE_PROBE,
   type UpdateDeployment,
@@ -117,7 +117,7 @@ async function probeOf(
       at,
       "The model has no such example. GET /v1/models/{owner}/{name}/examples lists them",
     );
-  if (!isProbe(found.input)) throw invalid(at, TOO_LARGE_PROBE);
+  if (!fitsProbe(found.input)) throw invalid(at, TOO_LARGE_PROBE);
   return { input: found.input };
 }
 

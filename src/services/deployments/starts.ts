@@ -60,23 +60,28 @@ export async function startContainer(
 }
 
 /**
- * Cancels the starts and probes of a deployment, but for those of releases that run or start. A start that is created
- * meanwhile ends by itself.
+ * Cancels the starts and probes of a deployment, but for those of releases that run or start. Never rejects: the
+ * change has been made, and a start that is missed runs to its end.
  */
 export async function cancelStarts(
   services: Services,
   { id, owner_id }: { id: string; owner_id: string },
   ...kept: ({ number: number } | undefined)[]
 ): Promise<void> {
-  const account = await findAccount(services, owner_id);
-  const rows = (await account?.unfinishedStarts(id)) ?? [];
-  const ended = rows.filter(({ release }) => !kept.some((one) => one?.number === release));
-  const results = await Promise.allSettled(
-    ended.map(({ object_id }) =>
-      predictionWithId(services.env, object_id)?.cancel("its release was given up"),
-    ),
-  );
-  for (const result of results)
-    if (result.status === "rejected")
-      logger.warn("Start not canceled", { deployment_id: id, error: result.reason });
+  const notCanceled = (error: unknown) =>
+    logger.warn("Start not canceled", { deployment_id: id, error });
+  try {
+    const account = await findAccount(services, owner_id);
+    const rows = (await account?.unfinishedStarts(id)) ?? [];
+    const ended = rows.filter(({ release }) => !kept.some((one) => one?.number === release));
+    await Promise.all(
+      ended.map(({ object_id }) =>
+        predictionWithId(services.env, object_id)
+          ?.cancel("its release was given up")
+          .catch(notCanceled),
+      ),
+    );
+  } catch (error) {
+    notCanceled(error);
+  }
 }

@@ -1,7 +1,7 @@
 /** Fallbacks of deployments: what answers if the version cannot, and when the version keeps the prediction. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { newDeployment } from "../support/deployments.ts";
+import { newDeployment, twoVersions } from "../support/deployments.ts";
 import { eventsOf, named } from "../support/events.ts";
 import { eventually } from "../support/eventually.ts";
 import { rowOf } from "../support/objects.ts";
@@ -129,27 +129,15 @@ test("a prediction that is canceled does not fall back", async () => {
 });
 
 test("a fallback of the same pool gets the job, and the job of the version before is gone", async () => {
-  const world = await newWorld();
-  const other = `${world.username}/other`;
-  await world.client.ok("POST", "/v1/models", {
-    name: "other",
-    hardware_identifier: world.hardware,
-  });
-  await world.client.ok("POST", `/v1/models/${other}/versions`, {
-    release_notes: "",
-    container_image_digest: `sha256:${"b".repeat(64)}`,
-    schemas: { prediction: { input: {}, output: {} } },
-  });
-  const fallbacks = [{ model: other, after_seconds: 5 }];
-  const { name } = await newDeployment(world.client, { model: world.model, fallbacks });
-  const { body } = await world.client.create({ model: `${world.username}/${name}`, input: {} });
+  const { world, create } = await twoVersions();
+  const id = await create();
   await lineOf(world, 1);
-  await passes(6, body.id);
+  await passes(6, id);
   const runner = await world.runner();
   const { job, channel } = await runner.work();
-  expect(job).toMatchObject({ prediction_id: body.id, model: { name: "other" } });
+  expect(job).toMatchObject({ prediction_id: id, model: { name: "other" } });
   await channel.succeed("b");
-  await ends(world, body.id, "succeeded");
+  await ends(world, id, "succeeded");
   expect((await pool(world).status()).waiting).toBe(0);
 });
 

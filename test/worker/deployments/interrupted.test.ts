@@ -2,12 +2,13 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { AccountObject } from "../../../src/objects/account/object.ts";
 import { PoolObject } from "../../../src/objects/pool/object.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import type { Deployment } from "../../../src/protocol/deployment.ts";
 import { sweepDeployments } from "../../../src/services/deployments/claims.ts";
 import { giveUp, run, services } from "../support/accounts.ts";
-import { at, newDeployment, newStarted, reaches, startsOf } from "../support/deployments.ts";
+import { at, newStarted, reaches, startsOf, twoVersions } from "../support/deployments.ts";
 import { eventually } from "../support/eventually.ts";
 import { failing } from "../support/failing.ts";
 import { captureLog } from "../support/log.ts";
@@ -15,7 +16,7 @@ import { lineOf, restart } from "../support/pool.ts";
 import { deliver } from "../support/queues.ts";
 import { completion, killRemoteObjects, newRemoteWorld } from "../support/remote.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
-import { newWorld, type World } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(() => {
@@ -87,25 +88,6 @@ test.each(removals)(
     expect(await kept()).toEqual([]);
   },
 );
-
-async function twoVersions() {
-  const world = await newWorld();
-  const other = `${world.username}/other`;
-  await world.client.ok("POST", "/v1/models", {
-    name: "other",
-    hardware_identifier: world.hardware,
-  });
-  await world.client.ok("POST", `/v1/models/${other}/versions`, {
-    release_notes: "",
-    container_image_digest: `sha256:${"b".repeat(64)}`,
-    schemas: { prediction: { input: {}, output: {} } },
-  });
-  const fallbacks = [{ model: other, after_seconds: 5 }];
-  const made = await newDeployment(world.client, { model: world.model, fallbacks });
-  const model = `${world.username}/${made.name}`;
-  const create = async () => (await world.client.create({ model, input: {} })).body.id;
-  return { world, made, create };
-}
 
 test("a fallback of the same pool is handed out if the pool was just opening an attempt of the version before", async () => {
   const { world, create } = await twoVersions();
@@ -229,6 +211,17 @@ test.each([
 });
 
 type Started = Awaited<ReturnType<typeof newStarted>>;
+
+test("a deployment is deleted, and its claims end, although its starts cannot be found", async () => {
+  const { world, made, runner, job, container } = await newStarted();
+  captureLog("warn");
+  vi.spyOn(AccountObject.prototype, "unfinishedStarts").mockImplementation(() => {
+    throw new Error("Network connection lost.");
+  });
+  await world.client.ok("DELETE", at(made));
+  const containers = [container(job.keys.container, "one")];
+  expect((await runner.tellState({ jobs: [], containers })).body.keep ?? []).toEqual([]);
+});
 
 test("a container that is lost while a probe runs is started again", async () => {
   const { world, made, runner } = await newStarted();

@@ -77,3 +77,23 @@ export async function newStarted(changes: object = {}) {
 
 export const startsOf = ({ user_id }: World) =>
   inAccount(user_id, "SELECT id FROM predictions WHERE token_id = 'warm_up'");
+
+/** Returns a deployment of a model, with another model of the same class as its fallback. */
+export async function twoVersions() {
+  const world = await newWorld();
+  const other = `${world.username}/other`;
+  await world.client.ok("POST", "/v1/models", {
+    name: "other",
+    hardware_identifier: world.hardware,
+  });
+  await world.client.ok("POST", `/v1/models/${other}/versions`, {
+    release_notes: "",
+    container_image_digest: `sha256:${"b".repeat(64)}`,
+    schemas: { prediction: { input: {}, output: {} } },
+  });
+  const fallbacks = [{ model: other, after_seconds: 5 }];
+  const made = await newDeployment(world.client, { model: world.model, fallbacks });
+  const model = `${world.username}/${made.name}`;
+  const create = async () => (await world.client.create({ model, input: {} })).body.id;
+  return { world, made, create };
+}
