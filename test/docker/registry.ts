@@ -17,13 +17,13 @@ import {
   stat,
   writeFile,
 } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { manifest } from "../../src/protocol/oci.ts";
+import { freePort } from "../processes/free-port.ts";
 import { copyModel } from "../support/models.ts";
 
 const run = promisify(execFile);
@@ -221,15 +221,6 @@ async function ready(child: ChildProcess, port: number): Promise<void> {
 /** Whether a child process runs. One that could not be started has no process ID. */
 function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("No free port");
-  return address.port;
 }
 
 const KEPT = fileURLToPath(new URL("../../node_modules/.cache/base-layer", import.meta.url));

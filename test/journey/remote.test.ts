@@ -67,9 +67,11 @@ it("a deployment whose runners are all killed is answered by its fallback, which
 }, async () => {
   const { client, access } = world;
   const model = `${USERNAME}/alias`;
-  const fallbacks = [{ model: MODEL, after_seconds: 2 }];
+  const fallbackAfter = (after_seconds: number) => ({
+    fallbacks: [{ model: MODEL, after_seconds }],
+  });
   await client.fetch("POST", "/deployments", {
-    body: { name: "alias", model: `${USERNAME}/oracle`, fallbacks },
+    body: { name: "alias", model: `${USERNAME}/oracle`, ...fallbackAfter(3_600) },
   });
   const { openai, wire } = openAiOf(access);
   const ask = () =>
@@ -92,6 +94,7 @@ it("a deployment whose runners are all killed is answered by its fallback, which
     },
   ]);
   await runner.kill();
+  await client.fetch("PATCH", `/deployments/${model}`, { body: fallbackAfter(2) });
   const far = await ask();
   expect(far.data.choices[0]?.message.content).toBe("far");
   expect(far.response.headers.get("x-auspex-answered-by")).toBe(`${MODEL}:1`);

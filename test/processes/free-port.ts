@@ -1,12 +1,6 @@
 /** A TCP port of loopback that nothing listens on. */
-import { once } from "node:events";
-import { createServer } from "node:net";
+import { FreePorts } from "../../runner/src/engines/process/process-engine.ts";
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
-}
+const ports = new FreePorts("127.0.0.1");
+
+export const freePort = (): Promise<number> => ports.take();

@@ -8,6 +8,8 @@ export interface Answer {
   body?: string;
   /** Time from the request's last byte to the answer's first, ms. */
   afterMs?: number;
+  /** The answer is sent when the test releases it. */
+  held?: true;
   /** The body does not end: nothing comes after the text. */
   open?: true;
 }

@@ -105,6 +105,7 @@ export class Receiver {
   readonly #scripts = new Map<string, Behaviour[]>();
   readonly #byPath = new Map<string, Received[]>();
   readonly #waiters = new Set<Waiter>();
+  readonly #held = new Map<string, () => void>();
   readonly #connections = new WeakMap<Socket, number>();
   /** An idle connection stays open: a client that keeps it for its next request must not lose it. */
   readonly #server = createServer({ keepAliveTimeout: 0 }, (request, response) =>
@@ -145,6 +146,12 @@ export class Receiver {
 
   of(path: string): Received[] {
     return this.#byPath.get(path) ?? [];
+  }
+
+  /** Sends the last answer to a path that is held. */
+  release(path: string): void {
+    this.#held.get(path)?.();
+    this.#held.delete(path);
   }
 
   /**
@@ -193,9 +200,12 @@ export class Receiver {
       received.over = true;
       this.#tell(path);
     });
-    answer(behaviour, response, request.socket, (bytes) => {
-      received.sent += bytes;
-    });
+    const go = () =>
+      answer(behaviour, response, request.socket, (bytes) => {
+        received.sent += bytes;
+      });
+    if (typeof behaviour === "object" && behaviour.held) this.#held.set(path, go);
+    else go();
     this.#tell(path);
   }
 

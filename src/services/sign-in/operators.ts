@@ -62,14 +62,14 @@ const operatorEntry = (
     ...(sender && { sender }),
   });
 
-/** Whether there has been an operator. D1 is asked until there is one; then this isolate remembers it. */
-let seen = false;
+/** The services of deployments that have had an operator: D1 is asked until there is one. */
+const setUp = new WeakSet<Services>();
 
 /** Returns whether the deployment has had an operator. True also if D1 cannot tell. */
-export async function isSetUp({ db }: Services): Promise<boolean> {
+export async function isSetUp(services: Services): Promise<boolean> {
   try {
-    seen ||= await hasOperator(db);
-    return seen;
+    if (!setUp.has(services) && (await hasOperator(services.db))) setUp.add(services);
+    return setUp.has(services);
   } catch (error) {
     logger.warn("Not known whether there is an operator", { error });
     return true;

@@ -1,12 +1,11 @@
 /** The example of the guide "Call from a web page": its own server and page, in a browser. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { ROOT } from "../../../src/dev/bundle.ts";
+import { freePort } from "../../processes/free-port.ts";
 import { OPERATOR, Site } from "../support/site.ts";
 
 let site: Site;
@@ -17,15 +16,6 @@ let page: string;
 /** Returns the code of the guide's only block in a language with these first words. */
 const blockOf = (guide: string, language: string): string =>
   new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(guide)?.[1] ?? expect.fail();
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return typeof address === "object" && address ? address.port : 0;
-}
 
 beforeAll(async () => {
   site = await Site.shared();

@@ -12,6 +12,7 @@ export interface Script {
   calls?: { name: string; arguments: object }[];
   every?: number;
   wait?: number;
+  gate?: string;
   finish?: string;
   fail?: { status: number; error: unknown };
   end?: "error" | "cut" | "hang" | "crash";

@@ -11,6 +11,7 @@ import { type RunnerProcess, startRunner } from "../../../src/dev/runner.ts";
 import { OPENMETRICS } from "../../../src/lib/openmetrics.ts";
 import { claimRequest, type Job } from "../../../src/protocol/runner.ts";
 import type { RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
+import { freePort } from "../../processes/free-port.ts";
 import { addModel, makeJob } from "../support/containers.ts";
 import { FakeControlPlane } from "../support/fake-control-plane.ts";
 import { readOpenMetrics } from "../support/openmetrics.ts";
@@ -59,14 +60,6 @@ afterEach(async () => {
   await plane.stop();
   rmSync(folder, { recursive: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Returns the job of a server, and its channel. */
 async function serverJob(models: string) {

@@ -168,10 +168,11 @@ describe("when the prediction object dies", () => {
 
   test("a call that waits for its answer goes on", async () => {
     const world = await newRemoteWorld();
-    await world.answers({ ...completion("late"), afterMs: 500 });
+    await world.answers({ ...completion("late"), held: true });
     const id = await world.chat();
     await world.requests();
     await kill(id);
+    await world.release();
     await eventually(async () => expect(await world.client.status(id)).toBe("succeeded"));
     expect(await world.requests()).toHaveLength(1);
   });

@@ -34,6 +34,10 @@ function obey(receiver: Receiver, command: Command): unknown {
     receiver.script(command.target, command.behaviours);
     return [];
   }
+  if (command.verb === "release") {
+    receiver.release(command.path);
+    return [];
+  }
   const { path, count, over } = command;
   return receiver.waitFor(
     path,

@@ -11,6 +11,7 @@ declare module "vitest" {
 
 export type Command =
   | { verb: "script"; target: string; behaviours: Behaviour[] }
+  | { verb: "release"; path: string }
   | { verb: "wait"; path: string; count: number; over: boolean };
 
 /** Returns a path that no other test uses. */
@@ -25,6 +26,11 @@ export const addressOf = (path: string): string => inject("receiver").url + path
  */
 export async function script(target: string, ...behaviours: Behaviour[]): Promise<void> {
   await command({ verb: "script", target, behaviours });
+}
+
+/** Sends the answer to a request that has come, and whose answer is held. */
+export async function release(path: string): Promise<void> {
+  await command({ verb: "release", path });
 }
 
 /** Returns the requests to a path in order of arrival, once there are `count`. */

@@ -3,7 +3,7 @@ import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { Compatibilities, Remote } from "../../../src/protocol/model.ts";
 import type { Answer, Behaviour } from "../../receiver/exchange.ts";
-import { addressOf, exchanged, freshPath, received, script } from "./receiver.ts";
+import { addressOf, exchanged, freshPath, received, release, script } from "./receiver.ts";
 import { setVariable } from "./variables.ts";
 import { newUser } from "./world.ts";
 
@@ -47,6 +47,8 @@ export async function newRemoteWorld({
     ...{ username, user_id, client, model, base, path },
     /** Sets the answers of the host, one after the other. */
     answers: (...behaviours: Behaviour[]) => script(path, ...behaviours),
+    /** Sends the last answer that is held. */
+    release: () => release(path),
     /** Returns the requests that the host has got, once there are so many. */
     requests: (count = 1) => received(path, count),
     /** Returns them once each is over. */

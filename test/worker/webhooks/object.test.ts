@@ -8,7 +8,7 @@ import { newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { storeValue } from "../support/files.ts";
 import { hasRow, objectOf, refuseRows, rowOf, tablesOf } from "../support/objects.ts";
-import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
+import { addressOf, exchanged, freshPath, received, release, script } from "../support/receiver.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import {
   alarmOf,
@@ -51,9 +51,11 @@ describe("a final row that the account did not take", () => {
     const { client, path, id, channel } = await watched({ events: ["completed"] });
     await hasRow(id);
     const send = vi.spyOn(AccountObject.prototype, "put").mockRejectedValueOnce(DOWN);
-    await script(path, { status: 200, afterMs: 200 });
+    await script(path, { status: 200, held: true });
     await channel.succeed("one");
     await eventually(() => expect(send).toHaveBeenCalledTimes(1));
+    await received(path, 1);
+    await release(path);
     await exchanged(path);
     await settled(client, id, "delivered");
     const alarm = (await alarmOf(await objectOf(id))) ?? expect.fail("no alarm is set");
@@ -115,7 +117,7 @@ describe("an object whose data was removed", () => {
   test("an object stays empty when an attempt that counted as lost ends after its removal", async () => {
     const settle = vi.spyOn(Outbox.prototype, "settle");
     const { client, path, id, channel } = await watched({ events: ["completed"] });
-    await script(path, { status: 200, afterMs: 500 }, { status: 200 });
+    await script(path, { status: 200, held: true }, { status: 200 });
     await channel.succeed("one");
     await received(path, 1);
     await passes(26, id);
@@ -124,6 +126,7 @@ describe("an object whose data was removed", () => {
     expect((await client.fetch(`/v1/predictions/${id}`, { method: "DELETE" })).status).toBe(200);
     expect(await tablesOf(object)).toEqual([]);
     expect(settle).toHaveBeenCalledTimes(1);
+    await release(path);
     await eventually(() => expect(settle).toHaveBeenCalledTimes(2));
     expect(settle.mock.results.map(({ value }) => value)).toEqual(["delivered", "late"]);
     expect([await tablesOf(object), await alarmOf(object)]).toEqual([[], null]);

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { post } from "../../../src/outbound/post.ts";
 import { resolve } from "../../../src/outbound/resolve.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
-import { records, resolving, says, type Zone } from "../support/outbound.ts";
+import { impatient, patient, records, resolving, says, type Zone } from "../support/outbound.ts";
 import { exchanged, received, script } from "../support/receiver.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 
@@ -13,8 +13,8 @@ const never = new AbortController().signal;
 afterEach(startClock);
 
 /** Posts a webhook to a host of the zone. Returns the outcome. */
-async function outcomeWith(zone: Zone) {
-  const { settings } = await resolving(NAME, zone);
+async function outcomeWith(zone: Zone, limits = patient) {
+  const { settings } = await resolving(NAME, zone, limits);
   const url = `https://${NAME}/hook?token=hunter2`;
   return post({ url, headers: {}, body: "{}" }, settings);
 }
@@ -55,7 +55,8 @@ describe("a host", () => {
 test.each<Behaviour>(["silent", "endless"])(
   "the AAAA request waits for the A request, also if that is %s",
   async (behaviour) => {
-    const { path, settings } = await resolving(NAME, { A: [behaviour], AAAA: [behaviour] });
+    const zone = { A: [behaviour], AAAA: [behaviour] };
+    const { path, settings } = await resolving(NAME, zone, impatient);
     await post({ url: `https://${NAME}/`, headers: {}, body: "{}" }, settings);
     expect((await exchanged(path)).map(({ query }) => query)).toEqual([`?name=${NAME}&type=A`]);
   },
@@ -132,10 +133,8 @@ describe("a name that cannot be resolved", () => {
     ["is overloaded", { status: 503, body: "later" }],
     ["sends too much", records(Array.from({ length: 1_000 }, () => "A 93.184.215.14"))],
   ])("a name is refused because the resolver %s", async (_, behaviour) => {
-    expect(await outcomeWith({ A: [good], AAAA: [behaviour] })).toEqual({
-      status: null,
-      error: failed,
-    });
+    const zone = { A: [good], AAAA: [behaviour] };
+    expect(await outcomeWith(zone, impatient)).toEqual({ status: null, error: failed });
   });
 });
 

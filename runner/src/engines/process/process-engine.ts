@@ -4,6 +4,7 @@
  * folder does not run for another account.
  */
 import type { ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { open, realpath, rm } from "node:fs/promises";
@@ -304,10 +305,23 @@ export class FreePorts {
   }
 }
 
+/**
+ * The ports from which one is drawn: below those that Linux and macOS give to clients, and to servers that accept
+ * any. Such a server could take the port before the model listens, and would then be mistaken for it.
+ */
+const PORTS = [20_000, 30_000] as const;
+
+/** Returns a port that nothing listens on, or undefined when the one that was drawn is in use. */
 async function freePort(host: string): Promise<number | undefined> {
-  const server = createServer().listen(0, host);
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return address === null || typeof address === "string" ? undefined : address.port;
+  const port = randomInt(...PORTS);
+  const server = createServer().listen(port, host);
+  try {
+    await once(server, "listening");
+    return port;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") return undefined;
+    throw error;
+  } finally {
+    server.close();
+  }
 }

@@ -4,6 +4,7 @@
 //   think     the pieces of the reasoning; refuse: those of a refusal
 //   calls     tools to call: name and arguments
 //   every     ms after each piece; wait: ms before all pieces
+//   gate      a stream ends only when the file `.<gate>` is in the model's folder
 //   finish    the reason to stop
 //   fail      status and error of an answer that is refused
 //   end       after the pieces: error (inside the stream), cut, hang, crash

@@ -1,5 +1,6 @@
 // The oracle: an OpenAI-compatible server like vLLM and llama.cpp, whose script can ask for any failure.
 
+import { existsSync } from "node:fs";
 import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answerChat, chunksOf } from "./chat.mjs";
@@ -65,7 +66,10 @@ async function stream({ pieces, end }, body, script, res, signal) {
   res.writeHead(200, { "content-type": "text/event-stream" });
   // A misfortune comes between the last piece of content and the chunk with the reason to stop.
   for (const { event, data, last } of pieces(body, script, SERVED)) {
-    if (last) await misfortune(script, res, signal);
+    if (last) {
+      while (script.gate && !existsSync(`.${script.gate}`)) await sleep(20, undefined, { signal });
+      await misfortune(script, res, signal);
+    }
     if (res.writableEnded) return;
     res.write(`${event ? `event: ${event}\n` : ""}data: ${JSON.stringify(data)}\n\n`);
     if (script.every) await sleep(script.every, undefined, { signal });
