@@ -4,14 +4,18 @@ import { messageOf } from "../../runner/src/lib/error.ts";
 import { type Access, readAccess } from "./access.ts";
 import type { Folders } from "./folders.ts";
 import { Service } from "./service/service.ts";
-import { createDisplay, type Display, silentDisplay } from "./ui/display.ts";
+import { createDisplay, type Display, type ErrorStream, silentDisplay } from "./ui/display.ts";
 import { createOutput, type Output, table } from "./ui/output.ts";
 import { formatDuration } from "./ui/progress.ts";
 
+/** The surroundings of a command: those of its process. */
 export interface Host {
   environment: NodeJS.ProcessEnv;
   folders: Folders;
   signal: AbortSignal;
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  stdout: NodeJS.WritableStream & { isTTY?: boolean };
+  stderr: ErrorStream;
 }
 
 export interface Session extends Host {
@@ -52,10 +56,10 @@ export const newServiceCommand = (name: string, summary: string) =>
     );
 
 export function openSession(host: Host, { json = false, quiet = false }: SessionOptions): Session {
-  const display = quiet ? silentDisplay : createDisplay(process.stderr, host.environment.TERM);
+  const display = quiet ? silentDisplay : createDisplay(host.stderr, host.environment.TERM);
   const onRetry = (error: unknown, delayMs: number) =>
     display.say(`${messageOf(error)}. Retrying in ${formatDuration(Math.ceil(delayMs / 1000))}.`);
-  return { ...host, output: createOutput(json, process.stdout), display, onRetry };
+  return { ...host, output: createOutput(json, host.stdout), display, onRetry };
 }
 
 /** @throws Misuse if the deployment or the token is unknown */

@@ -118,12 +118,12 @@ test("logout forgets the token once, and says when there is none", async () => {
     out: "Logged out. Its tokens stay valid until you revoke them.\n",
     err: "",
   };
-  expect(await home.run(["logout"])).toEqual(done);
+  expect(await home.call(["logout"])).toEqual(done);
   const again = { code: 0, out: "Not logged in.\n", err: "" };
-  expect(await home.run(["logout"])).toEqual(again);
-  expect(await home.run(["logout", "--json"])).toMatchObject({ code: 0, out: "{}\n" });
+  expect(await home.call(["logout"])).toEqual(again);
+  expect(await home.call(["logout", "--json"])).toMatchObject({ code: 0, out: "{}\n" });
   // A damaged file is removed, too.
   writeFileSync(file, "{");
-  expect(await home.run(["logout"])).toEqual(done);
-  expect(await home.run(["logout"])).toEqual(again);
+  expect(await home.call(["logout"])).toEqual(done);
+  expect(await home.call(["logout"])).toEqual(again);
 });

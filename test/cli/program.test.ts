@@ -1,12 +1,18 @@
-/** Errors about wrong options and arguments: in words, or as JSON. */
+/** The process of the command; errors about wrong options and arguments: in words, or as JSON. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { requireNode } from "../../src/cli/folders.ts";
+import { requireNode, VERSION } from "../../src/cli/folders.ts";
 import { Home } from "./support/command.ts";
 
 const home = new Home();
 afterAll(() => home.remove());
+
+test("the process prints and reads what the command does, and ends with its exit code", async () => {
+  expect(await home.run(["--version"])).toEqual({ code: 0, out: `${VERSION}\n`, err: "" });
+  const piped = await home.run(["run", "ada/story", "--input", "-"], { input: "[]" });
+  expect(piped).toEqual({ code: 2, out: "", err: expect.stringMatching(/^auspex: --input: /) });
+});
 
 test.each([
   ["an option", ["models", "--json", "--quite"], /unknown option '--quite'\n.*mean --quiet/],
@@ -14,7 +20,7 @@ test.each([
   ["a missing argument", ["run", "--json"], /^missing required argument 'model'/],
   ["a command", ["publsh", "--json"], /^unknown command 'publsh'/],
 ])("%s that is wrong is an error as JSON with --json", async (_, args, message) => {
-  const { code, out, err } = await home.run(args);
+  const { code, out, err } = await home.call(args);
   expect([code, out]).toEqual([2, ""]);
   expect(JSON.parse(err)).toEqual({
     error: { message: expect.stringMatching(message), exit_code: 2 },
@@ -22,7 +28,7 @@ test.each([
 });
 
 test("a wrong option is an error in words without --json", async () => {
-  const { code, out, err } = await home.run(["models", "--quite"]);
+  const { code, out, err } = await home.call(["models", "--quite"]);
   expect([code, out]).toEqual([2, ""]);
   expect(err).toBe("auspex: unknown option '--quite'\n(Did you mean --quiet?)\nSee --help.\n");
 });
@@ -39,7 +45,7 @@ test.each([
     'Invalid image "ada/a". Use owner/name:tag or owner/name@sha256:…. List them with auspex tags owner/name',
   ],
 ])("the arguments %j are refused", async (args, message) => {
-  const { code, out, err } = await home.run(args);
+  const { code, out, err } = await home.call(args);
   expect([code, out]).toEqual([2, ""]);
   expect(err.split("\n")[0]).toMatch(/^auspex: /);
   expect(err).toContain(`${message}.`);
@@ -52,18 +58,18 @@ test.each([
     "option '--limit <count>' argument '0' is invalid. Use a whole number from 1 to 50.",
   ],
 ])("the option in %j is refused", async (args, message) => {
-  const { code, err } = await home.run(args);
+  const { code, err } = await home.call(args);
   expect([code, err.split("\n")[0]]).toEqual([2, `auspex: ${message}`]);
 });
 
 test("help is no error, with or without --json", async () => {
-  const { code, out, err } = await home.run(["models", "--help", "--json"]);
+  const { code, out, err } = await home.call(["models", "--help", "--json"]);
   expect([code, err]).toEqual([0, ""]);
   expect(out).toMatch(/^Usage: auspex models/);
 });
 
 test("run --help explains how to give JSON", async () => {
-  const { out } = await home.run(["run", "--help"]);
+  const { out } = await home.call(["run", "--help"]);
   expect(out).toMatch(/\n +key:=JSON +JSON, such as/);
   expect(out).toContain(`messages:='[{"role": "user"`);
 });
@@ -75,7 +81,7 @@ test("https:// to a server of plain HTTP is an error with the right address", as
   const { port } = server.address() as AddressInfo;
   const plain = new Home({ AUSPEX_URL: `https://127.0.0.1:${port}`, AUSPEX_TOKEN: "aus_x" });
   onTestFinished(() => plain.remove());
-  const { code, err } = await plain.run(["models"]);
+  const { code, err } = await plain.call(["models"]);
   expect(code).toBe(1);
   expect(err).toMatch(/that port does not use TLS.*http:\/\//);
   expect(err).toContain(`auspex login http://127.0.0.1:${port} `);

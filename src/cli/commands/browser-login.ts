@@ -47,7 +47,7 @@ export async function logInWithBrowser(
   // The page is that of the address which the user has named, whatever the answer says.
   const page = url + DEVICE_PAGE;
   // Also with --quiet: nobody could log in without the code.
-  process.stderr.write(safeText(`Open ${page} and enter this code: ${begun.user_code}\n`));
+  session.stderr.write(safeText(`Open ${page} and enter this code: ${begun.user_code}\n`));
   // Some browsers of terminals end with their last page only.
   if (opens) void opened(page, session.environment);
   const status = new Status(session.display);

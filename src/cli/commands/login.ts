@@ -27,7 +27,7 @@ export const loginCommand = (host: Host) =>
       const token =
         isInteractive() && !options.token
           ? await logInWithBrowser(url, session, options.browser)
-          : await askToken(url);
+          : await askToken(url, host);
       const username = await usernameOf(new Service({ url, token }, session));
       const kept = await loadCredentials(host.folders);
       const isSame = kept?.url === url && kept.username === username;
@@ -64,9 +64,9 @@ async function askAddress(host: Host, given: string | undefined): Promise<string
 }
 
 /** Reads the token from the keyboard or from a pipe. Other processes can read arguments. */
-async function askToken(url: string): Promise<string> {
+async function askToken(url: string, { stdin }: Host): Promise<string> {
   if (!isInteractive()) {
-    const piped = process.stdin.isTTY ? "" : await textOf(process.stdin);
+    const piped = stdin.isTTY ? "" : await textOf(stdin);
     if (piped.trim() !== "") return readToken(piped, "token");
     throw new Misuse(
       `Missing token. Without a terminal, create one at ${url}/tokens, and pipe it in: auspex login ${url} < token.txt`,

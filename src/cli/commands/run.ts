@@ -46,7 +46,7 @@ export const runCommand = (host: Host) =>
     .addHelpText("after", MORE)
     .action(async (reference, inputs, options) => {
       const pairs = inputs.map(readPair);
-      const base = options.input === undefined ? {} : await readInput(options.input);
+      const base = options.input === undefined ? {} : await readInput(options.input, host);
       const session = await openService(host, options);
       const { access, service, output, display, signal, onRetry } = session;
       const folder = options.output ?? (output.json ? undefined : ".");
@@ -88,7 +88,7 @@ export const runCommand = (host: Host) =>
         },
         // Logs and output share the lines of a terminal.
         onLogs: () => {
-          if (process.stdout.isTTY) printer.end();
+          if (host.stdout.isTTY) printer.end();
         },
         onOutput: async (value) => {
           if (!output.json) await printer.add(value);
@@ -125,14 +125,14 @@ async function canceled(
   return reason instanceof Interrupted ? reason.saying(why) : reason;
 }
 
-async function readInput(given: string): Promise<Input> {
-  const reading = readJsonInput(await inputText(given));
+async function readInput(given: string, host: Host): Promise<Input> {
+  const reading = readJsonInput(await inputText(given, host));
   if ("input" in reading) return reading.input;
   throw new Misuse(`--input: ${reading.fault}`);
 }
 
-async function inputText(given: string): Promise<string> {
-  if (given === "-") return textOf(process.stdin);
+async function inputText(given: string, { stdin }: Host): Promise<string> {
+  if (given === "-") return textOf(stdin);
   if (!given.startsWith("@")) return given;
   return readFile(given.slice(1), "utf8").catch((error: unknown) => {
     throw new Misuse(`--input: ${messageOf(error)}`);

@@ -55,7 +55,7 @@ const setCommand = (host: Host) =>
       const model = await fullName(service, given);
       // The model is read first: a failure after the variable is set would look like a failure to set it.
       const shown = await service.get(`/models/${model}`, modelShape);
-      const value = await readValue(model, name);
+      const value = await readValue(model, name, host);
       const set = await service.put(`${pathOf(model)}/${name}`, variable, { value });
       output.result(`Set ${name} for ${model}.`, set);
       if (!listedIn(shown).has(name))
@@ -86,13 +86,13 @@ function listedIn({ latest_version }: Model): Set<string> {
   return new Set([...variable_names, ...(remote?.key_variable ? [remote.key_variable] : [])]);
 }
 
-async function readValue(model: string, name: string): Promise<string> {
+async function readValue(model: string, name: string, { stdin }: Host): Promise<string> {
   if (isInteractive()) {
     const answer = answered(await password({ ...prompt, message: `Value for ${name}` }));
     if (answer !== "") return answer;
   }
   // The line break at the end of a file is no part of the value.
-  const piped = process.stdin.isTTY ? "" : (await textOf(process.stdin)).replace(/\r?\n$/, "");
+  const piped = stdin.isTTY ? "" : (await textOf(stdin)).replace(/\r?\n$/, "");
   if (piped !== "") return piped;
   throw new Misuse(`Missing value. Pipe it in: auspex variables set ${model} ${name} < value.txt`);
 }

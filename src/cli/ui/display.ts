@@ -2,7 +2,6 @@
  * The messages and the progress of a command on standard error: lines, and below them the progress. In a
  * terminal the latter is drawn again and again, otherwise a line is printed now and then.
  */
-import type { WriteStream } from "node:tty";
 import { createLogUpdate } from "log-update";
 import { safeText } from "./output.ts";
 
@@ -12,6 +11,9 @@ const SAMPLE_MS = 1_000;
 const SAMPLES_PER_LINE = 5;
 /** Columns of a terminal whose width is unknown. */
 const COLUMNS = 80;
+
+/** Standard error; `columns` is the width of a terminal. */
+export type ErrorStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
 /** Something that changes while it is shown. */
 export interface Live {
@@ -36,16 +38,16 @@ export const silentDisplay: Display = {
   isTerminal: false,
 };
 
-export const createDisplay = (stream: WriteStream, term: string | undefined): Display =>
+export const createDisplay = (stream: ErrorStream, term: string | undefined): Display =>
   stream.isTTY && term !== "dumb" ? new TerminalDisplay(stream) : new LogDisplay(stream);
 
 class TerminalDisplay implements Display {
   readonly isTerminal = true;
-  readonly #stream: WriteStream;
+  readonly #stream: ErrorStream;
   readonly #area: ReturnType<typeof createLogUpdate>;
   #shown: Live | undefined;
 
-  constructor(stream: WriteStream) {
+  constructor(stream: ErrorStream) {
     this.#stream = stream;
     this.#area = createLogUpdate(stream, { defaultWidth: COLUMNS });
   }
@@ -77,9 +79,9 @@ class TerminalDisplay implements Display {
 
 class LogDisplay implements Display {
   readonly isTerminal = false;
-  readonly #stream: WriteStream;
+  readonly #stream: ErrorStream;
 
-  constructor(stream: WriteStream) {
+  constructor(stream: ErrorStream) {
     this.#stream = stream;
   }
 

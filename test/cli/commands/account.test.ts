@@ -24,25 +24,25 @@ afterEach(() => {
 
 test("whoami prints the account and the deployment", async () => {
   const { url } = deployment;
-  expect(await home.run(["whoami"])).toEqual({ code: 0, out: `ada at ${url}\n`, err: "" });
-  const told = JSON.parse((await home.run(["whoami", "--json"])).out);
+  expect(await home.call(["whoami"])).toEqual({ code: 0, out: `ada at ${url}\n`, err: "" });
+  const told = JSON.parse((await home.call(["whoami", "--json"])).out);
   expect(told).toEqual({ username: "ada", url, kind: "user", role: null });
-  const fresh = await new Home().run(["whoami"]);
+  const fresh = await new Home().call(["whoami"]);
   expect(fresh).toMatchObject({ code: 2, err: expect.stringContaining("Not logged in.") });
 });
 
 test("usage prints this month's runs, failures, time and cost by model", async () => {
-  const { out } = await home.run(["usage"]);
+  const { out } = await home.call(["usage"]);
   expect(out).toMatch(/^Since 2026-11-01 \(UTC\)\nMODEL +RUNS +FAILED +TIME +COST\n/);
   expect(out).toMatch(/\nada\/story +12 +2 +3m 05s +\$0\.0016\ntotal +12 +2 +3m 05s +\$0\.0016\n/);
   expect(out).toContain("files  2.0 MB of 1.0 GB");
-  const { month } = JSON.parse((await home.run(["usage", "--json"])).out);
+  const { month } = JSON.parse((await home.call(["usage", "--json"])).out);
   expect(month.models).toMatchObject([{ model: "ada/story", execution_seconds: 185 }]);
 });
 
 test("usage without prices says so instead of an empty column of costs", async () => {
   deployment.cost = "0";
-  const { out } = await home.run(["usage"]);
+  const { out } = await home.call(["usage"]);
   expect(out).toMatch(/\nMODEL +RUNS +FAILED +TIME *\n/);
   expect(out).toContain(
     "No prices are set for the hardware, so costs are unknown. An operator can set them under Fleet → Hardware.\n",
@@ -50,7 +50,7 @@ test("usage without prices says so instead of an empty column of costs", async (
 });
 
 test("usage --by prints a row for each group, with the total", async () => {
-  const { out } = await home.run(["usage", "--by", "token", "--to", "2026-11-30"]);
+  const { out } = await home.call(["usage", "--by", "token", "--to", "2026-11-30"]);
   expect(out).toBe(
     [
       "2026-11-01 to 2026-11-30 (UTC)",
@@ -61,17 +61,17 @@ test("usage --by prints a row for each group, with the total", async () => {
       "",
     ].join("\n"),
   );
-  expect((await home.run(["usage", "--by", "version"])).out).toContain("\nada/story:3  6 ");
-  const { groups } = JSON.parse((await home.run(["usage", "--by", "day", "--json"])).out);
+  expect((await home.call(["usage", "--by", "version"])).out).toContain("\nada/story:3  6 ");
+  const { groups } = JSON.parse((await home.call(["usage", "--by", "day", "--json"])).out);
   expect(groups[0]).toMatchObject({ day: "2026-11-03", cost: "0.0016" });
 });
 
 test("usage --csv prints the file of the deployment, by model unless --by says otherwise", async () => {
   const days = ["--from", "2026-10-01", "--to", "2026-10-31"];
-  const csv = await home.run(["usage", "--by", "month", ...days, "--csv"]);
+  const csv = await home.call(["usage", "--by", "month", ...days, "--csv"]);
   const query = "group_by=month&from=2026-10-01&to=2026-10-31&format=csv";
   expect(csv).toEqual({ code: 0, out: `query,cost\r\n${query},0\r\n`, err: "" });
-  expect((await home.run(["usage", "--csv"])).out).toContain("group_by=model&format=csv,0");
+  expect((await home.call(["usage", "--csv"])).out).toContain("group_by=model&format=csv,0");
 });
 
 test.each([
@@ -79,7 +79,7 @@ test.each([
   [["--from", "yesterday"], "Use a day such as 2026-11-01."],
   [["--csv", "--json"], "Use --csv or --json, not both."],
 ])("usage %j is refused", async (args, message) => {
-  const { code, err } = await home.run(["usage", ...args]);
+  const { code, err } = await home.call(["usage", ...args]);
   expect([code, err]).toEqual([2, expect.stringContaining(message)]);
 });
 
@@ -92,7 +92,7 @@ test.each([
   [[ID], `/predictions/${ID}`],
 ])("open with %j prints the URL where there is no browser", async (args, path) => {
   const url = `${deployment.url}${path}`;
-  expect(await home.run(["open", ...args])).toEqual({ code: 0, out: `${url}\n`, err: "" });
+  expect(await home.call(["open", ...args])).toEqual({ code: 0, out: `${url}\n`, err: "" });
 });
 
 test("open gives the URL to the browser in a terminal with a display", async () => {
@@ -122,7 +122,7 @@ test.each([
   ["models delete story --yes", "Deleted ada/story."],
 ])("auspex %s means the caller's own model", async (line, said) => {
   deployment.variables.set("/v1/models/ada/story/variables/HF_TOKEN", "hf_secret");
-  const { code, out, err } = await home.run(line.split(" "));
+  const { code, out, err } = await home.call(line.split(" "));
   expect(code, err).toBe(0);
   expect(out).toContain(said);
 });

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 const run = async (line: string) => {
-  const { code, out, err } = await home.run(line.split(" "));
+  const { code, out, err } = await home.call(line.split(" "));
   expect(code, err).toBe(0);
   return out;
 };
@@ -40,12 +40,12 @@ test("a deployment is made, changed, rolled back and deleted", async () => {
 });
 
 test("a new deployment needs a model, and a probe is an object of JSON", async () => {
-  const { code, err } = await home.run(["deploy", "chat", "--min", "1"]);
+  const { code, err } = await home.call(["deploy", "chat", "--min", "1"]);
   expect([code, err]).toEqual([
     2,
     "auspex: There is no deployment ada/chat. Name the model that it shall run.\n",
   ]);
-  const probe = await home.run(["deploy", "chat", "story", "--probe", "[1]"]);
+  const probe = await home.call(["deploy", "chat", "story", "--probe", "[1]"]);
   expect(probe.code).toBe(2);
   expect(probe.err).toContain("Use the input of a run as JSON");
 });
@@ -65,7 +65,7 @@ test("the probe and the fallbacks of a deployment are set, and removed with --no
 
 test("a roll-back of a deployment to a numbered version names the commands that do it", async () => {
   await run("deploy chat story");
-  const { code, err } = await home.run(["rollback", "chat:1"]);
+  const { code, err } = await home.call(["rollback", "chat:1"]);
   expect(code).toBe(2);
   expect(err).toContain("auspex rollback ada/chat. To run another version: auspex deploy ada/chat");
 });

@@ -147,6 +147,6 @@ test("login asks for a token with --token, and says without a terminal where to 
     keys: "aus_new\r",
   });
   expect([code, keptToken(), forms]).toEqual([0, "aus_new", []]);
-  const { code: refused, err } = await home.run(["login", url]);
+  const { code: refused, err } = await home.call(["login", url]);
   expect([refused, err]).toEqual([2, expect.stringContaining(`create one at ${url}/tokens`)]);
 });

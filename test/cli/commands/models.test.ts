@@ -58,19 +58,19 @@ test.each(ALL)(
   async (line, said) => {
     const args = line.split(" ");
     const message = "Refusing to delete without confirmation. Pass --yes.";
-    expect(await home.run(args)).toEqual({ code: 2, out: "", err: `auspex: ${message}\n` });
-    const { code, out, err } = await home.run([...args, "--json"]);
+    expect(await home.call(args)).toEqual({ code: 2, out: "", err: `auspex: ${message}\n` });
+    const { code, out, err } = await home.call([...args, "--json"]);
     expect([code, out, JSON.parse(err)]).toEqual([2, "", { error: { message, exit_code: 2 } }]);
     expect(edge.bodies).toEqual([]);
-    expect(await home.run([...args, "--yes"])).toEqual({ code: 0, out: `${said}\n`, err: "" });
-    expect(await home.run([...args, "-y"])).toMatchObject({ code: 1, out: "" });
+    expect(await home.call([...args, "--yes"])).toEqual({ code: 0, out: `${said}\n`, err: "" });
+    expect(await home.call([...args, "-y"])).toMatchObject({ code: 1, out: "" });
     expect(deletes()).toBe(2);
   },
 );
 
 test.each(ALL)("%s deletes once with --json and a lost answer", async (line, _, told) => {
   edge.fate = (method) => (method === "DELETE" && deletes() === 1 ? "unanswered" : "pass");
-  const { code, out, err } = await home.run([...line.split(" "), "--yes", "--json"]);
+  const { code, out, err } = await home.call([...line.split(" "), "--yes", "--json"]);
   expect(code, err).toBe(0);
   expect(JSON.parse(out)).toEqual(told);
   expect(deletes()).toBe(2);
@@ -78,26 +78,26 @@ test.each(ALL)("%s deletes once with --json and a lost answer", async (line, _, 
 
 test("a thing that does not exist is reported, also after a retry", async () => {
   const gone = ["models", "delete", "ada/stroy", "--yes"];
-  expect(await home.run(gone)).toMatchObject({ code: 1, out: "" });
-  expect(await home.run(["tags", "delete", "ada/story:lates", "--yes"])).toMatchObject({
+  expect(await home.call(gone)).toMatchObject({ code: 1, out: "" });
+  expect(await home.call(["tags", "delete", "ada/story:lates", "--yes"])).toMatchObject({
     code: 1,
     err: "auspex: Tag lates not found in ada/story. List its tags with auspex tags ada/story.\n",
   });
   const before = deletes();
   edge.fate = () => (deletes() === before + 1 ? { status: 429 } : "pass");
-  const { code, out, err } = await home.run([...gone, "--json"]);
+  const { code, out, err } = await home.call([...gone, "--json"]);
   expect([code, out]).toEqual([1, ""]);
   expect(JSON.parse(err.slice(err.indexOf("{")))).toMatchObject({ error: { status: 404 } });
 });
 
 test("--json before the verb applies to it", async () => {
-  const { out } = await home.run(["models", "--json", "delete", "ada/story", "--yes"]);
+  const { out } = await home.call(["models", "--json", "delete", "ada/story", "--yes"]);
   expect(JSON.parse(out)).toEqual({ model: "ada/story" });
 });
 
 test("an argument that names another kind of thing is refused before anything is sent", async () => {
   const says = async (line: string, message: string) =>
-    expect(await home.run([...line.split(" "), "--yes"])).toMatchObject({
+    expect(await home.call([...line.split(" "), "--yes"])).toMatchObject({
       code: 2,
       out: "",
       err: expect.stringContaining(message),
@@ -154,15 +154,15 @@ test.each([
   deployment.hardware = [];
   deployment.registry.manifests.clear();
   const args = line.split(" ");
-  const { code, out, err } = await home.run(args);
+  const { code, out, err } = await home.call(args);
   expect([code, err]).toEqual([0, "None.\n"]);
   expect(out).toMatch(new RegExp(`^${head} .*\n$`));
-  expect(await home.run([...args, "--quiet"])).toEqual({ code: 0, out, err: "" });
-  expect(await home.run([...args, "--json"])).toEqual({ code: 0, out: "[]\n", err: "" });
+  expect(await home.call([...args, "--quiet"])).toEqual({ code: 0, out, err: "" });
+  expect(await home.call([...args, "--json"])).toEqual({ code: 0, out: "[]\n", err: "" });
 });
 
 test("the predictions of a model that does not exist are an error", async () => {
-  const { code, out, err } = await home.run(["predictions", "--model", "ada/nope"]);
+  const { code, out, err } = await home.call(["predictions", "--model", "ada/nope"]);
   expect([code, out]).toEqual([1, ""]);
   expect(err).toContain("There is no such thing.");
 });
@@ -175,7 +175,7 @@ test("a version has the known sizes of its image", async () => {
     versions: [one, { ...one, size: 1_234_567_890 }],
   });
   const imageOf = async (number: number) => {
-    const { code, out, err } = await home.run(["versions", `ada/story:${number}`]);
+    const { code, out, err } = await home.call(["versions", `ada/story:${number}`]);
     expect(code, err).toBe(0);
     return out.split("\n").find((line) => line.startsWith("image"));
   };
@@ -217,7 +217,7 @@ test("a prediction is printed in local time, with the exact digits of its input 
   const home = new Home({ ...access, TZ: "Europe/Rome" });
   try {
     for (const args of [[], ["--json"]]) {
-      const { code, out, err } = await home.run(["predictions", ID, ...args]);
+      const { code, out, err } = await home.call(["predictions", ID, ...args]);
       expect(code, err).toBe(0);
       expect(out).toContain(args.length > 0 ? AT : "  2026-11-26 01:00  ");
       expect(out).toContain(args.length > 0 ? '"amount": "0.0016"' : "cost  $0.0016\n");

@@ -81,12 +81,12 @@ afterEach(() => {
 });
 
 async function says(args: string[], out: string, input = "") {
-  const told = await home.run(args, { input });
+  const told = await home.call(args, { input });
   expect(told).toMatchObject({ code: 0, out });
 }
 
 const fails = async (args: string[], code: number, message: string, environment = {}) =>
-  expect(await home.run(args, { environment })).toMatchObject({
+  expect(await home.call(args, { environment })).toMatchObject({
     ...{ code, out: "", err: expect.stringContaining(message) },
   });
 
@@ -97,28 +97,28 @@ test("switch makes a token for the organization once, which commands use until t
   const line = "POST /v1/organizations/acme/tokens";
   expect(changes).toEqual([{ line, token: "aus_ada", body: making }]);
   await says(["whoami"], `acme (organization, your role: developer) at ${url}\n`);
-  const { out } = await home.run(["whoami", "--json"]);
+  const { out } = await home.call(["whoami", "--json"]);
   expect(JSON.parse(out)).toEqual({
     username: "acme",
     url,
     kind: "organization",
     role: "developer",
   });
-  const list = await home.run(["orgs"]);
+  const list = await home.call(["orgs"]);
   expect(list.out).toMatch(/^ORGANIZATION +ROLE +CURRENT +NAME\nacme +developer +yes +Acme\n$/);
   await says(["switch"], `Commands now act as ada at ${url}.\n`);
   await says(["whoami"], `ada at ${url}\n`);
   await says(["switch", "acme"], `Commands now act as acme at ${url}.\n`);
   await says(["switch", "ada"], `Commands now act as ada at ${url}.\n`);
   expect(changes).toHaveLength(1);
-  expect(JSON.parse((await home.run(["orgs", "--json"])).out)).toEqual([ACME]);
+  expect(JSON.parse((await home.call(["orgs", "--json"])).out)).toEqual([ACME]);
 });
 
 test("switch makes another token when the one that it has kept was revoked", async () => {
-  await home.run(["switch", "acme"]);
+  await home.call(["switch", "acme"]);
   ended.add("aus_acme");
-  expect((await home.run(["whoami"])).code).toBe(1);
-  await home.run(["switch", "acme"]);
+  expect((await home.call(["whoami"])).code).toBe(1);
+  await home.call(["switch", "acme"]);
   expect(changes).toHaveLength(2);
 });
 
@@ -129,7 +129,7 @@ test("switch says what to do where it cannot switch", async () => {
   await fails(["switch", "acme"], 1, `${refusal}\nCreate a token at ${url}/organizations/acme`);
   await says(["login", url], `Logged in to ${url} as acme.\n`, "aus_acme");
   await fails(["switch", "other"], 1, "Log in with a token of your own account: auspex login");
-  await home.run(["logout"]);
+  await home.call(["logout"]);
   await fails(["switch", "acme"], 2, "Not logged in. Run auspex login first.");
 });
 
@@ -147,7 +147,7 @@ test("models share, unshare and collaborators change and list who has a model", 
     [`PUT ${place}`, { level: "write" }],
     [`DELETE ${place}`, undefined],
   ]);
-  const { out } = await home.run(["models", "collaborators", "story"]);
+  const { out } = await home.call(["models", "collaborators", "story"]);
   expect(out).toMatch(/^ACCOUNT +LEVEL +SINCE\ngrace +write +2026-11-26/);
   await fails(
     ["models", "share", "story", "grace", "--level", "admin"],

@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 const set = (name: string, input: string, model = "ada/story") =>
-  home.run(["variables", "set", model, name], { input });
+  home.call(["variables", "set", model, name], { input });
 const stored = (name: string) => deployment.variables.get(`/v1/models/ada/story/variables/${name}`);
 
 test("a variable is set from a pipe, listed without its value, and its receivers are named", async () => {
@@ -35,7 +35,7 @@ test("a variable is set from a pipe, listed without its value, and its receivers
   );
   expect((await set("OTHER", "x", "ada/new")).err).toContain("No version uses it yet");
   expect([stored("HF_TOKEN"), stored("OTHER")]).toEqual(["hf_secret", "two\n"]);
-  const { out } = await home.run(["variables", "ada/story"]);
+  const { out } = await home.call(["variables", "ada/story"]);
   expect(out).toMatch(/^NAME +SET +IN ada\/story:1\n/);
   expect(out).toMatch(/\nHF_TOKEN +20\S+ \S+ +yes\nOTHER +20\S+ \S+ +no\nAPI_KEY +not set +yes\n$/);
   expect(out).not.toContain("hf_secret");
@@ -46,16 +46,16 @@ test("the variable with the key of a remote version is one that the version uses
   const configuration = { interface: "remote", remote: { ...remote, key_variable: "FAR_KEY" } };
   const versions = [{ release_notes: "First", configuration }];
   deployment.models.set("far", { name: "far", visibility: "private", versions });
-  expect((await home.run(["variables", "ada/far"])).out).toMatch(/\nFAR_KEY +not set +yes\n$/);
+  expect((await home.call(["variables", "ada/far"])).out).toMatch(/\nFAR_KEY +not set +yes\n$/);
   expect(await set("FAR_KEY", "sk-1", "ada/far")).toMatchObject({ code: 0, err: "" });
 });
 
 test("variables are set and listed with --json", async () => {
   const shown = { name: "HF_TOKEN", updated_at: expect.any(String) };
   const args = ["variables", "set", "ada/story", "HF_TOKEN", "--json"];
-  const { out, err } = await home.run(args, { input: "hf_secret" });
+  const { out, err } = await home.call(args, { input: "hf_secret" });
   expect([JSON.parse(out), err]).toEqual([shown, ""]);
-  const { out: list } = await home.run(["variables", "ada/story", "--json"]);
+  const { out: list } = await home.call(["variables", "ada/story", "--json"]);
   expect(JSON.parse(list)).toEqual([shown]);
 });
 

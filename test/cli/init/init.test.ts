@@ -19,7 +19,7 @@ afterAll(() => home.remove());
 
 test.each(TEMPLATE_NAMES)("the template %s can be published", async (template) => {
   const folder = `my-${template}`;
-  const { code, out } = await home.run(["init", folder, "--template", template, "--json"]);
+  const { code, out } = await home.call(["init", folder, "--template", template, "--json"]);
   expect(code).toBe(0);
   const path = join(home.folder, folder);
   expect(readdirSync(path).sort()).toEqual(JSON.parse(out).files.sort());
@@ -34,7 +34,7 @@ test.each(TEMPLATE_NAMES)("the template %s can be published", async (template) =
 });
 
 test("a folder whose name no model can have gets another model name, and the next commands", async () => {
-  const { code, out, err } = await home.run(["init", "Ada's Name!", "--template", "node"]);
+  const { code, out, err } = await home.call(["init", "Ada's Name!", "--template", "node"]);
   expect(code, err).toBe(0);
   expect(out).toMatch(/ in Ada's Name!\. The model's name is ada-s-name\. Next: /);
   const [, next = ""] = /Next: (.+)\n$/.exec(out) ?? [];
@@ -42,19 +42,19 @@ test("a folder whose name no model can have gets another model name, and the nex
   expect(pasted.stdout.toString()).toBe("Ada's Name!");
   const { manifest } = await readProject(join(home.folder, "Ada's Name!"));
   expect(manifest.name).toBe("ada-s-name");
-  const plain = await home.run(["init", "plain", "--template", "node"]);
+  const plain = await home.call(["init", "plain", "--template", "node"]);
   expect(plain.out).toMatch(/ in plain\. Next: auspex publish plain\n$/);
 });
 
 test("init writes into the folder in which it runs", async () => {
   const here = new Home();
   onTestFinished(() => here.remove());
-  const { out, err } = await here.run(["init", "--template", "node"]);
+  const { out, err } = await here.call(["init", "--template", "node"]);
   expect(out, err).toMatch(/ in this folder\. .*Next: auspex publish\n$/);
 });
 
 test("a folder whose name has no valid characters is refused, and nothing is written", async () => {
-  const { code, out, err } = await home.run(["init", "日本", "--template", "node"]);
+  const { code, out, err } = await home.call(["init", "日本", "--template", "node"]);
   expect([code, out]).toEqual([2, ""]);
   expect(err).toContain('Invalid model name "日本"');
   expect(err).toContain("auspex init story");
@@ -62,16 +62,16 @@ test("a folder whose name has no valid characters is refused, and nothing is wri
 });
 
 test("no existing file is overwritten, and nothing is asked without a terminal", async () => {
-  await home.run(["init", "once", "--template", "node"]);
-  const again = await home.run(["init", "once", "--template", "cog"]);
+  await home.call(["init", "once", "--template", "node"]);
+  const again = await home.call(["init", "once", "--template", "cog"]);
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining("already has") });
   expect(readdirSync(join(home.folder, "once"))).not.toContain("cog.yaml");
-  const unnamed = await home.run(["init", "other"]);
+  const unnamed = await home.call(["init", "other"]);
   expect(unnamed).toMatchObject({
     code: 2,
     err: expect.stringContaining("--template with one of cog, node"),
   });
-  expect(await home.run(["init", "--template", "java"])).toMatchObject({ code: 2 });
+  expect(await home.call(["init", "--template", "java"])).toMatchObject({ code: 2 });
 });
 
 test("init asks in a terminal for the name, the template and the hardware", async () => {
@@ -96,7 +96,7 @@ test("init asks in a terminal for the name, the template and the hardware", asyn
 });
 
 test("the Node model answers a prediction", async () => {
-  await home.run(["init", "greeter", "--template", "node"]);
+  await home.call(["init", "greeter", "--template", "node"]);
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   const address = probe.address();
@@ -123,7 +123,7 @@ test("the Node model answers a prediction", async () => {
 });
 
 test("init ends with an error where no folder can be created", async () => {
-  const { code, err } = await home.run(["init", "/proc/story", "--template", "node"]);
+  const { code, err } = await home.call(["init", "/proc/story", "--template", "node"]);
   expect(code).toBe(1);
   expect(err).toMatch(/Can't write to \/proc\/story: ENOENT.*\n?.*auspex init NAME/);
 });

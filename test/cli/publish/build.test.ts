@@ -12,11 +12,11 @@ test("a cog.yaml is built by Cog, which must be installed", async () => {
   writeFileSync(join(home.folder, "story/cog.yaml"), 'predict: "predict.py:Predictor"\n');
   // The PATH leaves out Cog, which may be installed on this machine.
   home.environment.PATH = [join(home.folder, "bin"), "/bin"].join(delimiter);
-  const without = await home.run(["publish", "story", "--no-wait"]);
+  const without = await home.call(["publish", "story", "--no-wait"]);
   expect(without).toMatchObject({ code: 1, err: expect.stringContaining("Cog is not installed") });
   const script = `#!/bin/sh\nhere=$(dirname "$0")\necho "cog $* in $(basename "$PWD")" >>"$here/calls"\nrm -f "$here/untagged"\n`;
   writeFileSync(join(home.folder, "bin/cog"), script, { mode: 0o755 });
-  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
+  const { code, err } = await home.call(["publish", "story", "--no-wait"]);
   expect(code, err).toBe(0);
   expect(calls()).toMatch(/^cog build --tag auspex\/ada-story in story$/m);
   expect(calls()).toMatch(/^save auspex\/ada-story:latest$/m);
@@ -24,7 +24,7 @@ test("a cog.yaml is built by Cog, which must be installed", async () => {
 
 test("an existing image is published, a missing one is pulled, and one of another platform is refused", async () => {
   await useEngine("oci", "linux/arm64");
-  const arm = await home.run(["publish", "--image", "story:1", "--model", "story"]);
+  const arm = await home.call(["publish", "--image", "story:1", "--model", "story"]);
   expect(arm).toMatchObject({
     code: 1,
     err: expect.stringMatching(
@@ -32,7 +32,7 @@ test("an existing image is published, a missing one is pulled, and one of anothe
     ),
   });
   expect(calls()).not.toMatch(/^(build|pull|save)/m);
-  await home.run(["publish", "--image", "missing", "--model", "story"]);
+  await home.call(["publish", "--image", "missing", "--model", "story"]);
   expect(calls()).toMatch(/^pull --platform linux\/amd64 missing$/m);
   // No model is made for an image that does not exist.
   expect(deployment.models.size).toBe(0);
@@ -44,7 +44,7 @@ test("a publish that cannot succeed is refused with advice before anything is bu
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
   mkdirSync(join(home.folder, "empty"));
   const says = async (args: string[], code: number, message: RegExp) => {
-    const ended = await home.run(["publish", ...args]);
+    const ended = await home.call(["publish", ...args]);
     expect(ended).toMatchObject({ code, out: "", err: expect.stringMatching(message) });
   };
   await says(["nowhere"], 2, /Folder not found: nowhere/);
@@ -72,9 +72,9 @@ test("a publish that cannot succeed is refused with advice before anything is bu
 
 test("an image that the builder does not export is not replaced by that of the last build", async () => {
   await useEngine("oci");
-  expect(await home.run(["publish", "story", "--no-wait"])).toMatchObject({ code: 0 });
+  expect(await home.call(["publish", "story", "--no-wait"])).toMatchObject({ code: 0 });
   writeFileSync(join(home.folder, "bin/elsewhere"), "");
-  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
+  const { code, err } = await home.call(["publish", "story", "--no-wait"]);
   expect([code, err]).toEqual([1, expect.stringContaining("not loaded into docker")]);
   expect(deployment.models.get("story")?.versions).toHaveLength(1);
 });
@@ -83,7 +83,7 @@ test("a build that fails is reported in the engine's words", async () => {
   await useEngine("oci");
   mkdirSync(join(home.folder, "cache/auspex/scratch"), { recursive: true });
   writeFileSync(join(home.folder, "bin/broken"), "");
-  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
+  const { code, err } = await home.call(["publish", "story", "--no-wait"]);
   expect([code, err]).toEqual([
     1,
     expect.stringMatching(/auspex: docker build failed\.\nno space\n$/),
@@ -93,7 +93,7 @@ test("a build that fails is reported in the engine's words", async () => {
 test("a publish with refused options makes no model, and builds nothing", async () => {
   await useEngine("oci");
   const refused = async (args: string[]) => {
-    const { code, err } = await home.run(["publish", ...args]);
+    const { code, err } = await home.call(["publish", ...args]);
     expect(code, err).toBe(2);
     expect(deployment.models.size).toBe(0);
     return err;

@@ -23,7 +23,7 @@ test("the values of auspex.json go into the model and its version", async () => 
     command: ["node", "model.mjs"],
   };
   writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify(project));
-  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
+  const { code, err } = await home.call(["publish", "story", "--no-wait"]);
   expect(code, err).toBe(0);
   expect(deployment.models.get("poet")).toMatchObject({
     description: "Writes",
@@ -37,7 +37,7 @@ test("the values of auspex.json go into the model and its version", async () => 
       },
     ],
   });
-  await home.run(["publish", "story", "--no-wait", "--hardware", "h100"]);
+  await home.call(["publish", "story", "--no-wait", "--hardware", "h100"]);
   expect(deployment.models.get("poet")?.versions[1]).toMatchObject({
     configuration: { interface: "vendora", max_concurrency: 8, hardware_identifier: "h100" },
   });
@@ -47,11 +47,11 @@ test("the README of a built folder becomes the overview of a model that has none
   await useEngine("oci");
   const readme = join(home.folder, "story/README.md");
   writeFileSync(readme, "---\nlicense: mit\n---\n# Story\n\nWrites.\n");
-  const first = await home.run(["publish", "story", "--no-wait"]);
+  const first = await home.call(["publish", "story", "--no-wait"]);
   expect(first.err).toContain("README.md is now the overview of the model, which had none.\n");
   expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
   writeFileSync(readme, "# Another");
-  const second = await home.run(["publish", "story", "--no-wait"]);
+  const second = await home.call(["publish", "story", "--no-wait"]);
   expect(second.err).not.toContain("README");
   expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
 });
@@ -60,13 +60,13 @@ test("a README is not used if it is too long or empty, or if the image was not b
   await useEngine("oci");
   const readme = join(home.folder, "story/readme.md");
   writeFileSync(readme, "x".repeat(100_001));
-  const { code, err } = await home.run(["publish", "story", "--no-wait"]);
+  const { code, err } = await home.call(["publish", "story", "--no-wait"]);
   expect(code, err).toBe(0);
   expect(err).toContain("README.md is longer than an overview can be");
   writeFileSync(readme, "\n");
-  await home.run(["publish", "story", "--no-wait"]);
+  await home.call(["publish", "story", "--no-wait"]);
   writeFileSync(readme, "# Story");
-  await home.run(["publish", "story", "--no-wait", "--image", "auspex/ada-story"]);
+  await home.call(["publish", "story", "--no-wait", "--image", "auspex/ada-story"]);
   expect(deployment.models.get("story")?.overview).toBeUndefined();
 });
 
@@ -77,7 +77,7 @@ test("--compatibility names an API of the server, and takes precedence over ausp
     JSON.stringify({ compatibilities: { vendora_embeddings: true, vendora_rerank: true } }),
   );
   const flags = ["vendora_rerank=false", "openai_audio_speech=true"];
-  const { code, err } = await home.run([
+  const { code, err } = await home.call([
     ...["publish", "story", "--no-wait", "--model", "poet"],
     ...flags.flatMap((flag) => ["--compatibility", flag]),
   ]);
@@ -90,7 +90,7 @@ test("--compatibility names an API of the server, and takes precedence over ausp
     },
   });
   for (const wrong of ["vendora_rerank", "vendora_rerank=yes", "whisper=true"]) {
-    const refused = await home.run(["publish", "story", "--no-wait", "--compatibility", wrong]);
+    const refused = await home.call(["publish", "story", "--no-wait", "--compatibility", wrong]);
     expect(refused.err).toContain("Use name=true or name=false. Names: openai_chat_completions,");
     expect(refused.code).toBe(2);
   }
@@ -98,14 +98,14 @@ test("--compatibility names an API of the server, and takes precedence over ausp
 
 test("--visibility that differs from an existing model's is refused before the build", async () => {
   await useEngine("oci");
-  await home.run(["publish", "story", "--no-wait", "--visibility", "public"]);
+  await home.call(["publish", "story", "--no-wait", "--visibility", "public"]);
   const builds = () => calls().match(/^build /gm)?.length;
-  const other = await home.run(["publish", "story", "--no-wait", "--visibility", "private"]);
+  const other = await home.call(["publish", "story", "--no-wait", "--visibility", "private"]);
   expect(other).toMatchObject({ code: 2, out: "" });
   expect(other.err).toContain("ada/story is public; --visibility only applies to new models");
   expect(other.err).toContain(`${edge.url}/models/ada/story/settings`);
   expect(builds()).toBe(1);
-  const same = await home.run(["publish", "story", "--no-wait", "--visibility", "public"]);
+  const same = await home.call(["publish", "story", "--no-wait", "--visibility", "public"]);
   expect(same.code, same.err).toBe(0);
 });
 
@@ -121,7 +121,7 @@ test.each([
   async (spoken, printed, call) => {
     await useEngine("oci");
     deployment.awaits = true;
-    const { code, out, err } = await home.run([
+    const { code, out, err } = await home.call([
       "publish",
       "story",
       "--no-wait",
@@ -130,7 +130,7 @@ test.each([
     ]);
     expect(code, err).toBe(0);
     expect(out).toMatch(printed);
-    const { out: json } = await home.run([
+    const { out: json } = await home.call([
       "publish",
       "story",
       "--no-wait",
@@ -157,12 +157,12 @@ test("--interface sets the interface of an image's server, and changes nothing e
   await useEngine("oci");
   const configuration = { max_concurrency: 8, interface: "cog" };
   writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify({ configuration }));
-  await home.run(["publish", "story", "--no-wait"]);
+  await home.call(["publish", "story", "--no-wait"]);
   const image = ["publish", "--image", "story:1", "--model", "story", "--no-wait"];
-  const { code, err } = await home.run([...image, "--interface", "vendora"]);
+  const { code, err } = await home.call([...image, "--interface", "vendora"]);
   expect(code, err).toBe(0);
   // `--interface` takes precedence over the folder's value, too.
-  await home.run(["publish", "story", "--no-wait", "--interface", "vendora"]);
+  await home.call(["publish", "story", "--no-wait", "--interface", "vendora"]);
   const made = deployment.models.get("story")?.versions.map((one) => one.configuration);
   const openai = { max_concurrency: 8, interface: "vendora" };
   expect(made).toEqual([configuration, openai, openai]);
@@ -173,7 +173,7 @@ test("a remote version is published without an image, and its key is asked for",
   const remote = ["--remote", "https://api.example.org/v1", "--api", "openai"];
   const publish = ["publish", "--model", "far", ...remote];
   const named = ["--remote-model", "gpt", "--key-variable", "FAR_KEY"];
-  const { code, err } = await home.run([...publish, ...named]);
+  const { code, err } = await home.call([...publish, ...named]);
   expect(code, err).toBe(0);
   expect(err).toContain("auspex variables set ada/far FAR_KEY");
   const url = "https://api.example.org/v1";
@@ -186,16 +186,16 @@ test("a remote version is published without an image, and its key is asked for",
     },
   ]);
   expect(deployment.models.get("far")?.versions[0]).not.toHaveProperty("image");
-  expect(await home.run(publish)).toMatchObject({
+  expect(await home.call(publish)).toMatchObject({
     code: 2,
     err: expect.stringContaining("--remote-model, the name of the model there."),
   });
   deployment.deployments.set("talk", [{}]);
-  expect(await home.run(["publish", "ada/talk", ...remote, ...named])).toMatchObject({
+  expect(await home.call(["publish", "ada/talk", ...remote, ...named])).toMatchObject({
     code: 2,
     err: expect.stringContaining("ada/talk is a deployment"),
   });
-  expect(await home.run(["publish", "story", "--api", "openai"])).toMatchObject({
+  expect(await home.call(["publish", "story", "--api", "openai"])).toMatchObject({
     code: 2,
     err: expect.stringContaining("need --remote URL"),
   });

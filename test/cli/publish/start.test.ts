@@ -28,7 +28,7 @@ afterEach(() => {
 const isCalled = (end: string) => edge.bodies.some(({ path }) => path.endsWith(end));
 
 test("a published version becomes the default once a runner has started it", async () => {
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.call(["publish", "story"]);
   expect(code, err).toBe(0);
   expect(err).toContain("ada/story:1 started.\n");
   expect(deployment.models.get("story")).toMatchObject({
@@ -38,9 +38,9 @@ test("a published version becomes the default once a runner has started it", asy
 });
 
 test("a publish without a runner online fails within seconds, and keeps the default version", async () => {
-  await home.run(["publish", "story", "--no-wait"]);
+  await home.call(["publish", "story", "--no-wait"]);
   deployment.isServed = false;
-  const { code, err } = await home.run(["publish", "story"]);
+  const { code, err } = await home.call(["publish", "story"]);
   expect(code).toBe(1);
   expect(err).toContain(
     `auspex: ada/story:2 was published, but no cpu runner is accepting work to start it.

@@ -139,7 +139,7 @@ test.each([
   ["one that there is", ["name=Ada"], []],
 ])("an unknown input is reported where it should be: %s", async (_, args, lines) => {
   const before = posts();
-  const { err } = await home.run(["run", "ada/greeter", "--detach", ...args]);
+  const { err } = await home.call(["run", "ada/greeter", "--detach", ...args]);
   expect(err.match(/^.* has no input .*$/gm) ?? []).toEqual(lines);
   expect(posts()).toBe(before + 1);
 });

@@ -51,7 +51,7 @@ test("a folder that cannot be created or written is reported before the run", as
   );
   const home = new Home({ AUSPEX_URL: url, AUSPEX_TOKEN: "aus_x" });
   onTestFinished(() => home.remove());
-  const { code, err } = await home.run(["run", "ada/story", "--output", "/proc/some/where"]);
+  const { code, err } = await home.call(["run", "ada/story", "--output", "/proc/some/where"]);
   expect([code, err]).toEqual([
     1,
     expect.stringMatching(/Can't save the output in \/proc\/some\/where: .*\n.*--output\.\n$/),

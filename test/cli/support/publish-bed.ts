@@ -20,14 +20,17 @@ export let home: Home;
 /** A layer of incompressible bytes, a small layer, and one that is there twice. */
 export let layers: Buffer[];
 
-/** Sets everything up before each test of a file, and removes it afterwards. */
-export function usePublish(): void {
+/**
+ * Sets everything up before each test of a file, and removes it afterwards.
+ * @param bytes of the first layer; the registry takes chunks of 1 MiB
+ */
+export function usePublish(bytes = 1_000): void {
   beforeEach(async () => {
     deployment = await FakeDeployment.open(CHUNKS);
     edge = await Edge.open(deployment.url, 2 * MIB);
     home = new Home({ AUSPEX_URL: edge.url, AUSPEX_TOKEN: "aus_x" });
-    const twice = randomBytes(2 * MIB);
-    layers = [randomBytes(3 * MIB), twice, Buffer.from("small"), twice, Buffer.alloc(4 * MIB)];
+    const twice = randomBytes(2_000);
+    layers = [randomBytes(bytes), twice, Buffer.from("small"), twice, Buffer.alloc(4_000)];
     mkdirSync(join(home.folder, "story"));
     writeFileSync(join(home.folder, "story/Dockerfile"), "FROM scratch\n");
   });
