@@ -7,16 +7,19 @@ import { releaseFormerUsername } from "../../services/accounts/people.ts";
 import { type PersonView, viewPerson } from "../../services/accounts/person-view.ts";
 import { restoreAccount, suspendAccount } from "../../services/accounts/suspension.ts";
 import { revokeOwnToken } from "../../services/accounts/tokens.ts";
+import { grantsOf } from "../../services/deployments/grants.ts";
+import { listHardware } from "../../services/runners/hardware.ts";
 import { invite } from "../../services/sign-in/invitations.ts";
 import { appointOperator, demoteOperator } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { Storage, Totals } from "../account/totals.tsx";
 import { Budgets } from "../budgets/section.tsx";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
-import { fieldText, readForm } from "../form.ts";
+import { type Draft, emptyDraft, fieldText, handleForm, readForm } from "../form.ts";
 import { Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Above, Fact, Time } from "../ui/parts.tsx";
+import { type Capacity, CapacitySection, grantCapacity } from "./capacity.tsx";
 import { NewLink } from "./invitations.tsx";
 import { AccountState, linkOf } from "./page.tsx";
 import { Models, Predictions, Tokens } from "./person-tables.tsx";
@@ -136,11 +139,16 @@ const Suspend = ({ username, isOneself }: { username: string; isOneself: boolean
 
 const PersonPage = ({
   view,
+  capacity,
+  draft,
   isOneself,
   link,
   now,
 }: {
   view: PersonView;
+  capacity: Capacity;
+  /** The form of a grant. */
+  draft: Draft;
   isOneself: boolean;
   /** A recovery link, shown only once. */
   link: string | undefined;
@@ -169,6 +177,7 @@ const PersonPage = ({
         budgets={view.budgets}
         at={`/users/${person.username}/budgets`}
       />
+      <CapacitySection username={person.username} capacity={capacity} draft={draft} />
       <Predictions username={person.username} predictions={predictions} />
       <Tokens username={person.username} tokens={tokens} now={now} />
       <Models username={person.username} models={models} total={person.models} />
@@ -208,6 +217,8 @@ const Usage = ({ usage }: Pick<PersonView, "usage">) => (
 );
 
 const PAGE_SIZE = 25;
+/** All classes, of which the form of a grant offers one. */
+const MAX_HARDWARE = 1_000;
 
 const ONE = "/users/:username";
 
@@ -217,7 +228,16 @@ const done = (c: PageContext, message: string) =>
 const usernameIn = (c: PageContext) => c.req.param("username") ?? "";
 
 export const personPages = pages()
-  .get(ONE, requireOperator, (c) => show(c))
+  .get(ONE, requireOperator, (c) => show(c, {}))
+  .post(`${ONE}/capacity`, requireOperator, async (c) => {
+    const { done: grant, draft } = await handleForm(c, (form) =>
+      grantCapacity(c.var.services, usernameIn(c), form),
+    );
+    if (draft) return show(c, { draft });
+    const containers = grant.instances === 1 ? "1 container" : `${grant.instances} containers`;
+    const message = `The account may keep ${containers} of ${grant.hardware} running.`;
+    return redirectWithFlash(c, message, `/users/${usernameIn(c)}#capacity`);
+  })
   .post(`${ONE}/suspend`, requireOperator, async (c) => {
     const by = viewerOf(c).user.id;
     const models = fieldText(await readForm(c), "models") === "hide" ? "hide" : "keep";
@@ -242,7 +262,8 @@ export const personPages = pages()
   .post(`${ONE}/recovery`, requireOperator, async (c) => {
     const username = usernameIn(c);
     const request = { note: username, username };
-    return show(c, linkOf(c, await invite(c.var.services, viewerOf(c).user.id, request)));
+    const link = linkOf(c, await invite(c.var.services, viewerOf(c).user.id, request));
+    return show(c, { link });
   })
   .post(`${ONE}/tokens/:id/revoke`, requireOperator, async (c) => {
     const { id } = await getUser(c.var.services, usernameIn(c));
@@ -256,16 +277,26 @@ export const personPages = pages()
   });
 
 /** @param link a recovery link, shown only once */
-async function show(c: PageContext, link?: string) {
+async function show(
+  c: PageContext,
+  { link, draft = emptyDraft }: { link?: string | undefined; draft?: Draft },
+) {
   const { services, origin } = c.var;
   const username = usernameIn(c);
   if (username === "") throw notFound("This page");
   const url = new URL(`/users/${username}`, origin).href;
   const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url };
   const view = await viewPerson(services, username, request);
+  const classes = { cursor: undefined, size: MAX_HARDWARE, url };
+  const [grants, { items: hardware }] = await Promise.all([
+    grantsOf(services, view.person.id),
+    listHardware(services, classes),
+  ]);
   const page = (
     <PersonPage
       view={view}
+      capacity={{ grants, hardware }}
+      draft={draft}
       isOneself={view.person.id === viewerOf(c).user.id}
       link={link}
       now={Date.now()}

@@ -1,7 +1,9 @@
 /** Grants of operators: how many containers an account may keep running. */
 import { expect, test } from "vitest";
 import { entriesOf } from "../support/audit.ts";
+import { newOperator } from "../support/dashboard-users.ts";
 import { newDeployment } from "../support/deployments.ts";
+import { textOf } from "../support/page-text.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
 
 const grant = ({ username, hardware }: World, instances: number) =>
@@ -56,4 +58,24 @@ test("a grant is for a class that exists, and is recorded once", async () => {
     ["operator_token", { instances: 0 }],
     ["operator_token", { instances: 2 }],
   ]);
+});
+
+test("an operator grants capacity on the page of an account, and sees what is claimed", async () => {
+  const world = await newWorld();
+  const { username, hardware, client, model } = world;
+  const { visitor } = await newOperator();
+  const page = `/users/${username}`;
+  await visitor.look(page);
+  const set = (fields: Record<string, string>) => visitor.send(`${page}/capacity`, fields);
+  expect((await set({ hardware, instances: "3" })).location).toBe(`${page}#capacity`);
+  await newDeployment(client, { model, min_instances: 2 });
+  const { html } = await visitor.look(page);
+  const [, row] = new RegExp(`<th scope="row">${hardware}</th>(.*?)</tr>`, "s").exec(html) ?? [];
+  expect(textOf(row ?? "").trim()).toBe("3 2");
+  for (const [fields, problem] of [
+    [{ hardware, instances: "" }, "required"],
+    [{ hardware, instances: "-1" }, "greater than or equal to 0"],
+    [{ hardware: "no-such", instances: "1" }, "was not found"],
+  ] as const)
+    expect((await set(fields)).html).toContain(problem);
 });

@@ -134,6 +134,11 @@ export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
   "GET /users/:username": { ...operators, parameters: newUserPlace },
   "POST /users/:username/suspend": { ...operators, parameters: newUserPlace },
   "POST /users/:username/restore": { ...operators, parameters: newSuspended },
+  "POST /users/:username/capacity": {
+    ...operators,
+    parameters: newUserPlace,
+    form: () => ({ hardware: "cpu", instances: "2" }),
+  },
   "POST /users/:username/appoint": { ...operators, parameters: newUserPlace },
   "POST /users/:username/demote": { ...operators, parameters: newOperatorPlace },
   "POST /users/:username/recovery": { ...operators, parameters: newUserPlace, status: 200 },
