@@ -1,4 +1,4 @@
-/** What an account may keep running: the grants of a user's page, and the form that sets one. */
+/** Grants of an account on its page: how many containers it may keep running, and the form that sets one. */
 import { type CapacityGrant, putCapacityGrant } from "../../protocol/deployment.ts";
 import type { Hardware } from "../../protocol/hardware.ts";
 import { parse } from "../../routes/router.ts";
