@@ -9,11 +9,13 @@ export default defineProject({
   test: {
     name: "runner",
     ...filesOf(["runner", "cli"]),
-    globalSetup: "test/processes/packages.ts",
+    globalSetup: ["test/processes/packages.ts", "test/runner/support/model-folders.ts"],
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",
     // All files share their imports.
     isolate: false,
-    testTimeout: 60_000,
+    // The limits only notice a test that hangs: a busy machine took 73 s for one of 5 s.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

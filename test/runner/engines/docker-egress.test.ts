@@ -1,15 +1,13 @@
 // Egress that a version declares, enforced by the firewall against the container.
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Egress } from "../../../src/protocol/egress.ts";
 import { docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../support/containers.ts";
 import { DockerBox } from "../support/docker-box.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** Public addresses and a resolver. */
 const PUBLIC: [string, number][] = [

@@ -19,8 +19,6 @@ import {
 import { DockerBox } from "../support/docker-box.ts";
 import type { Steps } from "../support/output-box.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
-
 describe.runIf(dockerIsUp)("the Docker engine", () => {
   let box: DockerBox;
   let executor: Executor;

@@ -10,8 +10,6 @@ import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import { dockerIsUp, signals } from "../support/containers.ts";
 import { DockerBox, recordedLog } from "../support/docker-box.ts";
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
-
 const run = promisify(execFile);
 const NEVER = 3_600_000;
 const PATH = process.env.PATH;

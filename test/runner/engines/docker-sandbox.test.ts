@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { availableParallelism, networkInterfaces } from "node:os";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { checkEngine } from "../../../runner/src/check/docker.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
@@ -12,8 +12,6 @@ import type { JobHardware } from "../../../src/protocol/runner.ts";
 import { docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../support/containers.ts";
 import { DockerBox, recordedLog } from "../support/docker-box.ts";
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
 const MIB = 1024 ** 2;
 

@@ -26,15 +26,8 @@ import {
 import type { Log } from "../../../runner/src/lib/log.ts";
 import { processesIn } from "../../processes/processes-in.ts";
 import { TEST_MODELS } from "../../support/models.ts";
-import {
-  addModel,
-  type Box,
-  makeJob,
-  openBox,
-  record,
-  signals,
-  silent,
-} from "../support/containers.ts";
+import { type Box, makeJob, openBox, record, signals, silent } from "../support/containers.ts";
+import { addModel } from "../support/model-folders.ts";
 
 const source = (path: string) => fileURLToPath(new URL(`../../../runner/${path}`, import.meta.url));
 

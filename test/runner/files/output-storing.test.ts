@@ -1,5 +1,5 @@
 /** Outputs while their files are being stored: in order, with failures, until a cancel. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { MAX_INLINE_OUTPUT } from "../../../src/protocol/event.ts";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
@@ -12,13 +12,12 @@ import {
   type Steps,
 } from "../support/output-box.ts";
 
-vi.setConfig({ testTimeout: 15_000 });
-
 let box: OutputBox;
-beforeEach(async () => {
+beforeAll(async () => {
   box = await openOutputBox();
 });
-afterEach(() => box.close());
+afterEach(() => box.settle());
+afterAll(() => box.close());
 
 describe("the order of outputs", () => {
   const put = (name: string): Steps[number] => ({ put: { name, text: name, as: name } });
@@ -56,11 +55,15 @@ describe("the order of outputs", () => {
 
   it("a storage failure does not count against the container, which is used again", async () => {
     box.plane.files.trouble = () => 403;
-    for (let i = 0; i < 3; i++) {
+    const containers: number[][] = [];
+    for (let i = 0; i < 4; i++) {
       const { finish } = box.run([put("a"), say("$a")]);
       expect(await finish).toMatchObject({ status: "failed", output: "none" });
+      containers.push(box.processes());
     }
-    expect(box.executor.warm()).toHaveLength(1);
+    const [first] = containers;
+    expect(first).not.toEqual([]);
+    expect(containers).toEqual(Array(4).fill(first));
   });
 });
 

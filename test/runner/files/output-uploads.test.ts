@@ -1,17 +1,22 @@
 /** Files that a container uploads: whole, broken off, or too large. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
-import { items, type OutputBox, openOutputBox, type Steps } from "../support/output-box.ts";
-
-vi.setConfig({ testTimeout: 15_000 });
+import {
+  items,
+  MAX_FILE,
+  type OutputBox,
+  openOutputBox,
+  type Steps,
+} from "../support/output-box.ts";
 
 let box: OutputBox;
-beforeEach(async () => {
+beforeAll(async () => {
   box = await openOutputBox();
 });
-afterEach(() => box.close());
+afterEach(() => box.settle());
+afterAll(() => box.close());
 
 describe("an upload of the container", () => {
   it("an upload becomes an address of the service, with its name and type", async () => {
@@ -48,10 +53,12 @@ describe("an upload of the container", () => {
   });
 
   it("an upload that the runner's disk refuses fails the run as internal, whatever the model reports", async () => {
-    const outputs = join(box.directory, "cache/outputs");
+    const own = await openOutputBox();
+    onTestFinished(() => own.close());
+    const outputs = join(own.directory, "cache/outputs");
     rmSync(outputs, { recursive: true });
     writeFileSync(outputs, "");
-    const { finish } = box.run([
+    const { finish } = own.run([
       { put: { name: "out.txt", text: "one", as: "a" } },
       { fail: { message: "uploading out.txt failed: 507" } },
     ]);
@@ -139,10 +146,10 @@ describe("an upload that fails", () => {
 
   it("a failed upload of a file that is too large is the container's fault", async () => {
     const { finish } = box.run([
-      { put: { name: "huge.bin", size: 50_000_001, as: "huge" } },
+      { put: { name: "huge.bin", size: MAX_FILE + 1, as: "huge" } },
       { say: { value: "$huge.status" } },
     ]);
-    const message = "The file huge.bin is larger than 50000000 bytes.";
+    const message = `The file huge.bin is larger than ${MAX_FILE} bytes.`;
     expect(await finish).toMatchObject({
       status: "failed",
       error: { source: "external", message },
@@ -150,14 +157,14 @@ describe("an upload that fails", () => {
   });
 
   it("a failed upload of files that are too large together is reported, too", async () => {
-    const size = 40_000_000;
+    const size = MAX_FILE - 10_000_000;
     const { finish } = box.run([
       { put: { name: "1.bin", size, as: "a" } },
       { put: { name: "2.bin", size, as: "b" } },
       { put: { name: "3.bin", size, as: "c" } },
       { say: { value: "$a" } },
     ]);
-    const message = "The container's files are larger than 100000000 bytes in total.";
+    const message = `The container's files are larger than ${2 * MAX_FILE} bytes in total.`;
     expect(await finish).toMatchObject({
       status: "failed",
       error: { source: "external", message },

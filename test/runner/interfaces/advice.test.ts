@@ -3,8 +3,6 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type Box, openBox } from "../support/containers.ts";
 import { asking, CHAT, connect, FakeServer, json } from "../support/openai-server.ts";
 
-vi.setConfig({ testTimeout: 15_000 });
-
 let box: Box;
 beforeEach(async () => {
   box = await openBox();

@@ -2,9 +2,6 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Box, openBox, QUICK, signals } from "../support/containers.ts";
 
-// Real processes need more time on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 15_000 });
-
 let box: Box;
 beforeEach(async () => {
   box = await openBox();

@@ -3,8 +3,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Box, openBox, signals } from "../support/containers.ts";
 
-vi.setConfig({ testTimeout: 15_000 });
-
 let box: Box;
 beforeEach(async () => {
   box = await openBox(32, undefined, { containers: 1 });

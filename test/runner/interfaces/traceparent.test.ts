@@ -1,10 +1,7 @@
 /** The trace of a run, which its container continues. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { openBox } from "../support/containers.ts";
 import { CHAT, connect, FakeServer, json, LIMITS } from "../support/openai-server.ts";
-
-// Real processes need more time on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 15_000 });
 
 const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

@@ -12,8 +12,9 @@ import { OPENMETRICS } from "../../../src/lib/openmetrics.ts";
 import { claimRequest, type Job } from "../../../src/protocol/runner.ts";
 import type { RunnerSnapshot } from "../../../src/protocol/runner-state.ts";
 import { freePort } from "../../processes/free-port.ts";
-import { addModel, makeJob } from "../support/containers.ts";
+import { makeJob } from "../support/containers.ts";
 import { FakeControlPlane } from "../support/fake-control-plane.ts";
+import { addModel } from "../support/model-folders.ts";
 import { readOpenMetrics } from "../support/openmetrics.ts";
 import { settings } from "../support/samples.ts";
 

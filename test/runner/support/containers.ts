@@ -1,17 +1,16 @@
 /** A real executor over model folders in a temporary directory, and its state after a run. */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
 import {
   createExecutor,
   type ExecutorOptions,
 } from "../../../runner/src/containers/create-executor.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import type { EngineOptions } from "../../../runner/src/engines/options.ts";
-import { listModels } from "../../../runner/src/engines/process/model-folder.ts";
 import type { FileOptions } from "../../../runner/src/files/input-files.ts";
 import type { Timing } from "../../../runner/src/interfaces/interface.ts";
 import type { Executor, RunnableJob, RunSignals } from "../../../runner/src/jobs/executor.ts";
@@ -22,10 +21,8 @@ import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 import type { RunReporter } from "../../../src/run/run-reporter.ts";
 import { processesIn } from "../../processes/processes-in.ts";
-import { copyModels } from "../../support/models.ts";
 import { FakeControlPlane } from "./fake-control-plane.ts";
-
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+import type {} from "./model-folders.ts";
 
 /** Times that are short for tests, and long enough for a machine with two busy cores. */
 export const QUICK: Partial<Timing> = {
@@ -188,14 +185,13 @@ export async function openBox(
   slots = 4,
   timing: Partial<Timing> = QUICK,
   more: Partial<ExecutorOptions> = {},
+  bounds: Partial<FileOptions> = {},
 ): Promise<Box> {
   const directory = mkdtempSync(join(tmpdir(), "auspex-box-"));
   const owners = join(directory, "models");
   const models = join(owners, OWNER);
-  await copyModels(models);
-  addModel(models, "liar", here("../models/liar.mjs"));
-  addModel(models, "files", here("../models/files.mjs"));
-  addModel(models, "server", here("../models/server.mjs"), "vendora");
+  const { folder, digests } = inject("models");
+  cpSync(folder, models, { recursive: true });
   const engine: EngineOptions = {
     kind: "process",
     models: owners,
@@ -203,7 +199,7 @@ export async function openBox(
   };
   const plane = await FakeControlPlane.start();
   const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
-  const files = fileOptions(join(directory, "cache"));
+  const files = { ...fileOptions(join(directory, "cache")), ...bounds };
   const weights = weightOptions(join(directory, "state", "weights"), plane.url);
   const options = {
     name: "test",
@@ -218,9 +214,8 @@ export async function openBox(
   const executor = createExecutor({ ...options, ...more });
   await executor.open();
   const images = new Map<string, Image>();
-  for (const { manifest, digest } of await listModels(models)) {
-    images.set(manifest.name, { repository: `registry.test/${manifest.name}`, digest });
-  }
+  for (const [name, digest] of digests)
+    images.set(name, { repository: `registry.test/${name}`, digest });
   const jobFor = (name: string, input: Record<string, Json>, more: JobOptions = {}) => {
     const image = images.get(name) ?? { repository: name, digest: `sha256:${"0".repeat(64)}` };
     const model = { owner: OWNER, name, version_number: 1 };
@@ -249,34 +244,6 @@ export async function openBox(
       rmSync(directory, { recursive: true });
     },
   };
-}
-
-/** Variables that the models of these tests take; the engine always sets PORT. */
-const VARIABLES = [
-  "DECLARES",
-  "INPUTS",
-  "ITERATOR",
-  "PORT",
-  "SETUP",
-  "SETUP_LOGS",
-  "STYLE",
-  "WEBHOOK_AUTH_TOKEN",
-];
-
-export function addModel(models: string, name: string, script: string, kind = "cog"): void {
-  const folder = join(models, name);
-  mkdirSync(folder, { recursive: true });
-  cpSync(script, join(folder, "model.mjs"));
-  const schemas = { prediction: { input: {}, output: {} } };
-  const configuration = { variable_names: VARIABLES };
-  const manifest = {
-    name,
-    interface: kind,
-    command: ["node", "model.mjs"],
-    schemas,
-    configuration,
-  };
-  writeFileSync(join(folder, "auspex.json"), JSON.stringify(manifest));
 }
 
 /** Whether Docker answers, asked once; CI requires it, so that its absence cannot pass for success. */

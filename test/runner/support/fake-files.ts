@@ -61,6 +61,13 @@ export class FakeFiles {
     return true;
   }
 
+  /** Forgets everything, and has no trouble any more. */
+  reset(): void {
+    for (const one of [this.inputs, this.stored, this.values, this.#uploads]) one.clear();
+    this.requests.length = 0;
+    this.trouble = () => undefined;
+  }
+
   /** Returns the addresses of files that were stored under a name. */
   named(name: string): string[] {
     return [...this.stored].filter(([, file]) => file.name === name).map(([url]) => url);

@@ -1,10 +1,10 @@
-/** A box whose model outputs, uploads and writes what a test says (models/files.mjs). */
+/** A box whose model outputs, uploads and writes what a test says (models/files.mjs), for all tests of a file. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { RunSignals } from "../../../runner/src/jobs/executor.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import { type Box, type JobOptions, openBox } from "./containers.ts";
+import { type Box, type JobOptions, openBox, QUICK } from "./containers.ts";
 import type { FakeFile } from "./fake-files.ts";
 
 export type Steps = Record<string, Record<string, Json>>[];
@@ -20,10 +20,15 @@ export interface OutputBox extends Omit<Box, "run"> {
   textOf(address: unknown): string | undefined;
   /** Holds stores until the returned function is called. */
   hold(which?: (url: string) => boolean): () => void;
+  /** Ends a test: the next one finds no file of it. Its containers stay. */
+  settle(): Promise<void>;
 }
 
+/** The largest file, in bytes; all of a run together have twice as many. */
+export const MAX_FILE = 31_000_000;
+
 export async function openOutputBox(): Promise<OutputBox> {
-  const box = await openBox();
+  const box = await openBox(4, QUICK, {}, { max_file_bytes: MAX_FILE });
   const { files } = box.plane;
   const stored = (address: unknown) => files.stored.get(String(address));
   return {
@@ -36,12 +41,15 @@ export async function openOutputBox(): Promise<OutputBox> {
       files.trouble = ({ url = "" }) => (which(url) ? gate.promise : undefined);
       return () => gate.resolve(undefined);
     },
-    async close() {
+    async settle() {
       // All files of a run disappear from the disk once it has ended.
       await vi.waitFor(() => {
         const left = readdirSync(join(box.directory, "cache/outputs"), { recursive: true });
         expect(left.filter((path) => String(path).includes("/"))).toEqual([]);
       });
+      files.reset();
+    },
+    async close() {
       await box.close();
       await vi.waitFor(() => expect(box.processes()).toEqual([]));
     },

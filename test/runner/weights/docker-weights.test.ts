@@ -1,7 +1,7 @@
 /** Weights in real containers: complete before the container starts, and read-only. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DockerEngine } from "../../../runner/src/engines/docker/docker-engine.ts";
 import type { Sandbox } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
@@ -17,8 +17,6 @@ import {
 } from "../support/containers.ts";
 import { DockerBox } from "../support/docker-box.ts";
 import { GRANT, noise, WeightServer } from "../support/weight-server.ts";
-
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const variables = { WEIGHTS: "/models/a.txt", FOLDER: "/src/weights" };
 
