@@ -11,7 +11,7 @@ let visitor: Visitor;
 
 beforeAll(async () => {
   site = await Site.shared();
-  visitor = await site.visitor();
+  visitor = await site.visitor({ axe: true });
 });
 afterAll(() => site.close());
 

@@ -6,7 +6,6 @@ import type { Visitor } from "./support/visitor.ts";
 
 const WHO = "gertrude";
 const TEAM = "stein";
-const PATIENCE = { timeout: 20_000, interval: 200 };
 
 let site: Site;
 let visitor: Visitor;
@@ -44,10 +43,11 @@ it("a person switches to an organization, runs a model as it, sees its usage, an
   await page.getByRole("link", { name: "Predictions", exact: true }).click();
   await visitor.arrives(`/organizations/${TEAM}/predictions`);
   await page.getByText(`by ${WHO}`).waitFor({ state: "attached" });
-  await vi.waitFor(async () => {
+  const isCounted = async () => {
     await page.goto(`/organizations/${TEAM}/usage`);
     expect(await page.locator("main").innerText()).toContain(`${OPERATOR}/hello`);
-  }, PATIENCE);
+  };
+  await vi.waitFor(isCounted, { interval: 200 });
   await switchTo(WHO);
   await visitor.arrives("/account/usage");
   await page.getByText("No predictions in the last 30 days").waitFor();

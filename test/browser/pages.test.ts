@@ -132,7 +132,7 @@ async function failedEvent(id: string): Promise<string> {
     const each = event?.deliveries.map(({ attempts }) => attempts.some(({ error }) => error));
     return event?.event === "completed" && each?.every(Boolean);
   };
-  await vi.waitFor(async () => expect(await isTried()).toBe(true), { timeout: 20_000 });
+  await vi.waitFor(async () => expect(await isTried()).toBe(true));
   return (await last())?.id ?? "";
 }
 
@@ -171,7 +171,7 @@ const NAMES = { nobody: undefined, newcomer: "newcomer", operator: OPERATOR };
 describe.each(["nobody", "newcomer", "operator"] as const)("for %s", (somebody) => {
   let visitor: Visitor;
   beforeAll(async () => {
-    visitor = await site.visitor({ as: NAMES[somebody] });
+    visitor = await site.visitor({ as: NAMES[somebody], axe: true });
   });
   afterAll(() => site.leave());
 

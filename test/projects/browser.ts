@@ -6,7 +6,7 @@ export default defineProject({
   root,
   test: {
     name: "browser",
-    // Each test looks at its pages in dark as well at night.
+    // The nightly run checks each page of each test with axe, in dark as well.
     ...filesOf(["browser"], ["test/browser/**/*.test.ts"]),
     provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
@@ -15,7 +15,9 @@ export default defineProject({
     setupFiles: "test/processes/patience.ts",
     // All files share their imports, which are heavy: Miniflare, wrangler, playwright.
     isolate: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // The timeouts only catch what never ends: a machine eight times slower took 120 s for the hook of one file.
+    testTimeout: 400_000,
+    hookTimeout: 400_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

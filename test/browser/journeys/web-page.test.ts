@@ -36,7 +36,7 @@ beforeAll(async () => {
     },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  await vi.waitFor(async () => expect((await fetch(page)).status).toBe(200), { timeout: 10_000 });
+  await vi.waitFor(async () => expect((await fetch(page)).status).toBe(200));
 });
 afterEach(() => site.leave());
 afterAll(async () => {
@@ -46,14 +46,12 @@ afterAll(async () => {
 });
 
 it("the page of the guide runs the model with a client token, and shows the output as it arrives", async () => {
-  const visitor = await site.visitor();
+  const visitor = await site.visitor({ axe: true });
   visitor.goesTo(page);
   await visitor.page.goto(page);
   await visitor.page.getByRole("button", { name: "Run" }).click();
   const output = visitor.page.getByRole("status");
-  await vi.waitFor(async () => expect((await output.textContent())?.length).toBeGreaterThan(20), {
-    timeout: 20_000,
-  });
+  await vi.waitFor(async () => expect((await output.textContent())?.length).toBeGreaterThan(20));
   await visitor.page.waitForLoadState("networkidle");
   await visitor.look();
 });

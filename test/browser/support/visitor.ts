@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContext, CDPSession, Page, Response } from "playwright-core";
 import { expect } from "vitest";
+import { sized } from "../../support/sized.ts";
 import { accessibilityFaults, prefer } from "./accessibility.ts";
 import { Faults } from "./faults.ts";
 
@@ -18,13 +19,18 @@ const PHONE = { width: 390, height: 844 };
 /** A desktop window at 200 %. */
 const ZOOMED = { width: DESK.width / 2, height: DESK.height / 2 };
 
-/** The most time that a page or element may take, ms. */
-const PATIENCE = 30_000;
+/** The most time that a page or element may take, ms: only one that never comes must fail, on any machine. */
+const PATIENCE = 120_000;
 
 export interface VisitorOptions {
   /** The cookies of another visitor's `session()`. */
   session?: Session;
   phone?: boolean;
+  /**
+   * Whether axe checks each page for every change: once for each page of the dashboard, since it takes twice
+   * as long as all else of a look. At night it checks every page of every visitor.
+   */
+  axe?: boolean;
 }
 
 export type Session = Awaited<ReturnType<BrowserContext["storageState"]>>;
@@ -41,11 +47,12 @@ export class Visitor {
   readonly #protocol: CDPSession;
   readonly #faults: Faults;
   readonly #weight: Weight;
+  readonly #hasAxe: boolean;
 
   static async arrive(
     browser: Browser,
     url: string,
-    { session, phone = false }: VisitorOptions = {},
+    { session, phone = false, axe = false }: VisitorOptions = {},
   ): Promise<Visitor> {
     const context = await browser.newContext({
       baseURL: url,
@@ -59,14 +66,15 @@ export class Visitor {
     context.setDefaultTimeout(PATIENCE);
     const faults = new Faults(context, url);
     const page = await context.newPage();
-    return new Visitor(page, await context.newCDPSession(page), faults);
+    return new Visitor(page, await context.newCDPSession(page), faults, sized(axe, true));
   }
 
-  private constructor(page: Page, protocol: CDPSession, faults: Faults) {
+  private constructor(page: Page, protocol: CDPSession, faults: Faults, hasAxe: boolean) {
     this.page = page;
     this.#protocol = protocol;
     this.#faults = faults;
     this.#weight = new Weight(page);
+    this.#hasAxe = hasAxe;
   }
 
   /** Opens a page, and checks it. */
@@ -93,7 +101,7 @@ export class Visitor {
   async look(): Promise<void> {
     const { page } = this;
     await page.waitForLoadState("load");
-    const faults = await accessibilityFaults(page);
+    const faults = this.#hasAxe ? await accessibilityFaults(page) : [];
     const weight = await this.#weight.total();
     if (weight > MAX_WEIGHT) faults.push(`weighs ${weight} bytes, and may ${MAX_WEIGHT}`);
     const wider = await overhang(page);
