@@ -84,6 +84,32 @@ describe("sign-in", () => {
     expect((await new Visitor().send("/sign-in", fields)).location).toBe("/");
   });
 
+  it("a login leads to the page that was asked for before", async () => {
+    const { email } = await signedUp();
+    const visitor = new Visitor();
+    const next = "/predictions?status=failed";
+    const { location } = await visitor.look(next);
+    expect(location).toBe(`/sign-in?next=${encodeURIComponent(next)}`);
+    expect((await visitor.send("/sign-in", { email, password: PASSWORD, next })).location).toBe(
+      next,
+    );
+  });
+
+  it("a wrong password and an unknown address are refused in the same words", async () => {
+    const { email } = await signedUp();
+    const said = await Promise.all(
+      [email, "nobody@example.com"].map(async (address) => {
+        const guess = { email: address, password: "not the password" };
+        const { status, html } = await new Visitor().send("/sign-in", guess);
+        expect(status).toBe(403);
+        expect(html).toContain(`value="${address}"`);
+        return /<[^>]*role="alert"[^>]*>(.*?)<\/p>/s.exec(html)?.[1];
+      }),
+    );
+    expect(said[0]).toMatch(/password/i);
+    expect(said[1]).toBe(said[0]);
+  });
+
   it.each(["/sign-in", "/sign-up", "/set-up"])(
     "a body that is no form is refused at %s",
     async (path) => {
@@ -222,6 +248,31 @@ describe("the security of an account", () => {
     expect((await visitor.look(SECURITY)).status).toBe(200);
     await sweepSessions(services, ends + 1);
     expect(await sessionsOf(username)).toEqual([]);
+  });
+
+  it("sessions end from another one by one, all others by a new password, and all at once", async () => {
+    const { visitor, username, email } = await signedUp();
+    const signIn = async (password: string) => {
+      const other = new Visitor();
+      await other.send("/sign-in", { email, password });
+      expect(await isIn(other)).toBe(true);
+      return other;
+    };
+    const isIn = async (one: Visitor) => (await one.look("/tokens")).status === 200;
+    const [mine] = await sessionsOf(username);
+    const one = await signIn(PASSWORD);
+    const other = (await sessionsOf(username)).find(({ id }) => id !== mine?.id);
+    await visitor.send(`${SECURITY}/sessions/${other?.id}/end`);
+    expect([await isIn(one), await isIn(visitor)]).toEqual([false, true]);
+
+    const another = await signIn(PASSWORD);
+    const password = "another long password";
+    await visitor.send(`${SECURITY}/password`, { current: PASSWORD, password });
+    expect([await isIn(another), await isIn(visitor)]).toEqual([false, true]);
+
+    const last = await signIn(password);
+    await visitor.send(`${SECURITY}/sessions/end`);
+    expect([await isIn(last), await isIn(visitor)]).toEqual([false, false]);
   });
 
   it("a password stays when the present one is wrong", async () => {
