@@ -202,20 +202,12 @@ describe("with a keyboard alone", () => {
   afterEach(() => site.leave());
 
   it("Tab reaches all usable elements in their order, and each shows its focus", async () => {
+    const forNobody = ["/sign-up", ...sized([], ["/", "/models"])];
+    const few = ["/tokens", `/predictions/${things.picture}`, `/models/${MODEL}`];
+    const others = ["/users", "/account", "/predictions", `/models/${MODEL}/settings`];
     const places: [string | undefined, string[]][] = [
-      [undefined, ["/", "/sign-up", "/models"]],
-      [
-        OPERATOR,
-        [
-          "/tokens",
-          "/users",
-          "/account",
-          "/predictions",
-          `/predictions/${things.picture}`,
-          `/models/${MODEL}`,
-          `/models/${MODEL}/settings`,
-        ],
-      ],
+      [undefined, forNobody],
+      [OPERATOR, [...few, ...sized([], others)]],
     ];
     for (const [as, addresses] of places) {
       const { page } = await site.visitor({ as });
