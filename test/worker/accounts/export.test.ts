@@ -15,7 +15,7 @@ import {
 } from "../support/files.ts";
 import { inAccount, objectOf, rowOf } from "../support/objects.ts";
 import { setVariable } from "../support/variables.ts";
-import { newClient, newUser, newWorld, type World } from "../support/world.ts";
+import { createUser, newClient, newUser, newWorld, type World } from "../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -217,7 +217,7 @@ test("an export has all pages of usage, separately for each token", async () => 
 });
 
 test("an export of an empty account has its profile, its token and its audit log", async () => {
-  const { client } = await newUser();
+  const { client } = await createUser();
   const lines = linesIn(await exported(client));
   expect(lines.map(({ type }) => type)).toEqual([
     "export",

@@ -243,7 +243,8 @@ describe("requests with a token", () => {
   });
 
   test("a token without the scope is limited as well", async () => {
-    const { client } = await newUser({ scopes: ["predict"] });
+    const { username } = await newUser();
+    const client = await newClient(username, { scopes: ["predict"] });
     await askUntilRefused(LIMITS.token, () => ask(OWN, newAddress(), tokenOf(client)));
   });
 });

@@ -37,7 +37,7 @@ const sessionsOf = (userId: string) => run("SELECT id FROM sessions WHERE user_i
 describe("sessions", () => {
   test("a login names its session, and how it began", async () => {
     const { client, user_id, username, before, email } = await newLogin();
-    expect(before).toEqual(["user.created", "user.signed_in", "token.created"]);
+    expect(before).toEqual(["user.created", "user.signed_in"]);
     const [session] = await sessionsOf(user_id);
     const [entry] = await entriesOf(client, "?action=user.signed_in");
     expect(entry).toMatchObject({
@@ -170,7 +170,7 @@ describe("ways to log in", () => {
     const username = await new OidcVisitor(ORIGINS[0]).join(await newPerson());
     const entries = await entriesOf(await newClient(username));
     const actions = entries.map(({ action }) => action).toSorted();
-    expect(actions).toEqual(["identity.linked", "token.created", "user.created", "user.signed_in"]);
+    expect(actions).toEqual(["identity.linked", "user.created", "user.signed_in"]);
     const of = (name: string) => entries.find(({ action }) => action === name);
     expect(of("user.signed_in")?.changes?.after).toEqual({ method: "oidc" });
     expect(of("identity.linked")?.targets).toMatchObject([{ type: "identity", name: "oidc" }]);

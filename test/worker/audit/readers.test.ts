@@ -6,8 +6,7 @@ import { run } from "../support/accounts.ts";
 import { entriesOf } from "../support/audit.ts";
 import { newOperator } from "../support/dashboard-users.ts";
 import { ask, askUntilRefused, expectRefusal, LIMITS, newAddress } from "../support/limited.ts";
-import { newOrganization } from "../support/organizations.ts";
-import { newOperatorUser, newUser, operator } from "../support/world.ts";
+import { createUser, newOperatorUser, newUser, operator } from "../support/world.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
@@ -34,14 +33,16 @@ const problem = { type: "problem", problem: { status: 403 } };
 
 test("an export of the deployment's log ends once its operator is demoted", async () => {
   const { client, username } = await newOperatorUser();
-  await newOrganization();
+  await createUser();
+  await createUser();
   const response = await client.fetch("/v1/operator/audit_events/export");
   expect(await lastLine(response, demote(username))).toMatchObject(problem);
 });
 
 test("an export of the deployment's log in the dashboard ends once its operator is demoted", async () => {
   const { visitor, username } = await newOperator();
-  await newOrganization();
+  await createUser();
+  await createUser();
   const response = await visitor.fetch("/audit/export", { method: "GET" });
   expect(await lastLine(response, demote(username))).toMatchObject(problem);
 });

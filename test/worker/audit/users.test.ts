@@ -8,7 +8,7 @@ import { actionsOf, entriesOf } from "../support/audit.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { EXPORT, exported } from "../support/export.ts";
 import { PASSWORD, Visitor } from "../support/visitor.ts";
-import { newOperatorUser, newUser, operator, unique } from "../support/world.ts";
+import { createUser, newOperatorUser, newUser, operator, unique } from "../support/world.ts";
 
 /** Entries that concern the deployment, newest first. */
 const deploymentEntries = async (query: string) => {
@@ -18,7 +18,7 @@ const deploymentEntries = async (query: string) => {
 
 describe("users", () => {
   test("an account that an operator creates", async () => {
-    const { client, username, user_id } = await newUser();
+    const { client, username, user_id } = await createUser();
     const [entry] = await entriesOf(client, "?action=user.created");
     expect(entry).toMatchObject({
       actor: { type: "operator_token", id: "", name: "OPERATOR_TOKEN" },
@@ -40,7 +40,7 @@ describe("users", () => {
 
   test("a login for a user who had none, and a recovery, name the invitation", async () => {
     const { visitor } = await newOperator();
-    const { username, client } = await newUser();
+    const { username, client } = await createUser();
     const invite = async () => {
       const { html } = await visitor.send(`/users/${username}/recovery`);
       return /#invitation=(\w+)/.exec(html)?.[1] ?? "";

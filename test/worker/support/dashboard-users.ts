@@ -3,8 +3,9 @@ import { env } from "cloudflare:workers";
 import type { Role } from "../../../src/protocol/organization.ts";
 import { Client } from "./client.ts";
 import { lapse, setRole } from "./organizations.ts";
+import { insertToken } from "./rows.ts";
 import { PASSWORD, signedUp, signedUpOperator, Visitor } from "./visitor.ts";
-import { newClient, unique } from "./world.ts";
+import { unique } from "./world.ts";
 
 /** `expires_at` of expired sessions. */
 export const EXPIRED = 1;
@@ -24,9 +25,8 @@ export const newOperator = async (): Promise<DashboardUser> =>
   withClient(await signedUpOperator(env.OPERATOR_TOKEN));
 
 async function withClient(person: Awaited<ReturnType<typeof signedUp>>): Promise<DashboardUser> {
-  const client = await newClient(person.username);
-  const { id: user_id } = await client.ok<{ id: string }>("GET", "/v1/user");
-  return { ...person, user_id, client };
+  const { user_id, token } = await insertToken(person.username);
+  return { ...person, user_id, client: new Client(token) };
 }
 
 /** An organization, and a person in each role, each with a browser on its pages. */

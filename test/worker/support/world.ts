@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import type { Compatibilities, Configuration, Visibility } from "../../../src/protocol/model.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { Client } from "./client.ts";
+import { insertRunnerToken, insertToken, insertUser, insertWorld } from "./rows.ts";
 import { type Channel, FakeRunner } from "./runner.ts";
 
 export const operator = new Client(env.OPERATOR_TOKEN);
@@ -40,27 +41,18 @@ export interface WorldOptions {
 
 export async function newWorld({
   input = {},
-  configuration,
+  configuration = {},
   visibility = "private",
-  compatibilities,
+  compatibilities = {},
 }: WorldOptions = {}): Promise<World> {
   const hardware = unique("hw");
-  await made(operator.put(`/v1/operator/hardware/${hardware}`, { name: hardware }));
-  const { username, user_id, client } = await newUser();
-  await made(
-    client.post("/v1/models", { name: "story", visibility, hardware_identifier: hardware }),
-  );
+  const username = unique("user");
   const model = `${username}/story`;
-  await made(
-    client.post(`/v1/models/${model}/versions`, {
-      release_notes: "",
-      container_image_digest: DIGEST,
-      schemas: { prediction: { input, output: {} } },
-      ...(configuration && { configuration }),
-      ...(compatibilities && { compatibilities }),
-    }),
-  );
-  const runnerToken = await newRunnerToken(hardware);
+  const { user_id, token, runnerToken } = await insertWorld({
+    ...{ username, hardware, model: "story", visibility },
+    version: { digest: DIGEST, input, compatibilities, configuration },
+  });
+  const client = new Client(token);
   const runner = (slots = 1) => FakeRunner.begin(runnerToken, hardware, unique("runner"), slots);
   const waiting = async (given: object = {}, headers?: Record<string, string>) =>
     (await client.create({ model, input: given }, headers)).body.id;
@@ -83,15 +75,26 @@ export async function newWorld({
   };
 }
 
-export async function newUser(token: object = {}) {
+export async function newUser() {
+  const username = unique("user");
+  const { user_id, token } = await insertUser(username);
+  return { username, user_id, client: new Client(token) };
+}
+
+/** Creates a user with a token over the API, which the audit log records. */
+export async function createUser() {
   const username = unique("user");
   const user = await made<{ id: string }>(operator.post("/v1/operator/users", { username }));
-  const client = await newClient(username, token);
-  return { username, user_id: user.id, client };
+  return { username, user_id: user.id, client: await createClient(username) };
 }
 
 /** Creates a token of a user; `options` are those of the operator's call. */
 export async function newClient(username: string, options: object = {}): Promise<Client> {
+  if (Object.keys(options).length === 0) return new Client((await insertToken(username)).token);
+  return createClient(username, options);
+}
+
+async function createClient(username: string, options: object = {}): Promise<Client> {
   const path = `/v1/operator/users/${username}/tokens`;
   const { token } = await made<{ token: string }>(
     operator.post(path, { name: "test", ...options }),
@@ -106,11 +109,9 @@ export async function newOperatorUser() {
   return { username, user_id, client: await newClient(username, { scopes: ["operator"] }) };
 }
 
-export async function newRunnerToken(...hardware: string[]): Promise<string> {
-  const path = "/v1/operator/runner_tokens";
-  const { token } = await made<{ token: string }>(operator.post(path, { name: "test", hardware }));
-  return token;
-}
+/** Creates a token for runners of classes, which need not exist. */
+export const newRunnerToken = (...hardware: string[]): Promise<string> =>
+  insertRunnerToken(hardware);
 
 async function made<Body>(answering: Promise<Response>): Promise<Body> {
   const response = await answering;
