@@ -109,9 +109,9 @@ export const unshare = (by: Client, model: string, { username }: Named) =>
 export const listed = async (by: Client, model: string) =>
   (await by.ok<Page<Collaborator>>("GET", pathOf(model))).items;
 
-/** Makes an organization require a second factor of its members. */
-export async function requireFactor({ user_id }: Account): Promise<void> {
-  await run("UPDATE users SET requires_second_factor = 1 WHERE id = ?", user_id);
+/** Makes an organization require a second factor of its members, or no more. */
+export async function requireFactor({ user_id }: Account, required = true): Promise<void> {
+  await run("UPDATE users SET requires_second_factor = ? WHERE id = ?", required, user_id);
   forgetTokens();
 }
 
