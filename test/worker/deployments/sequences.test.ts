@@ -313,6 +313,6 @@ test("releases stay whole in any sequence of changes and failures, and pools kno
       }
       await settle();
     }),
-    { numRuns: sized(8, 100), endOnFailure: true },
+    { numRuns: sized(4, 100), endOnFailure: true },
   );
 });
