@@ -169,7 +169,7 @@ const listed = async (query: string) =>
 
 test("no prediction of the guides' examples fails", async () => {
   const idle = async () => expect(await listed("statuses=pending&statuses=started")).toEqual([]);
-  await vi.waitFor(idle, { timeout: 30_000, interval: 200 });
+  await vi.waitFor(idle, { interval: 200 });
   expect(await listed("statuses=failed")).toEqual([]);
   expect((await listed("statuses=succeeded")).length).toBeGreaterThan(5);
 });

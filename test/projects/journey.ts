@@ -13,7 +13,8 @@ export default defineProject({
     setupFiles: "test/processes/patience.ts",
     // All files share their imports, which are heavy: Miniflare, wrangler.
     isolate: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // The timeouts only catch what never ends, on a machine of any load.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

@@ -12,11 +12,11 @@ const CANCEL_SECONDS = 1;
 /** The variable is set in test/projects/shared.ts. */
 const { NODE_COMPILE_CACHE } = process.env;
 
-/** No journey keeps a runner silent for so long, ms. */
-const SAYS_MS = 20_000;
+/** No journey keeps a runner silent for so long, ms, on any machine. */
+const SAYS_MS = 60_000;
 
-/** Killed processes are gone after this time, ms. */
-const RESTS_MS = 5_000;
+/** The longest time, ms, that a runner takes to end, on any machine. */
+const ENDS_MS = 60_000;
 
 export class Runner {
   readonly name: string;
@@ -59,13 +59,21 @@ export class Runner {
     }
   }
 
+  /**
+   * Resolves when the runner has logged of each prediction that it is fenced or lost. A runner that was away for
+   * two leases stops asking.
+   */
+  async givesUp(...watches: { id: string }[]): Promise<void> {
+    for (const { id } of watches) await this.says(new RegExp(` (fenced|lost) .*${id}`));
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#process.process.kill(name);
   }
 
   /** Resolves when the runner's process has ended by itself. */
   async ends(): Promise<void> {
-    await vi.waitFor(() => expect(this.ended).toBe(true), { timeout: SAYS_MS });
+    await vi.waitFor(() => expect(this.ended).toBe(true));
   }
 
   get ended(): boolean {
@@ -91,14 +99,14 @@ export class Runner {
 
   /** Resolves when no process of the runner's models, or of one of them, is left. */
   async rests(model = ""): Promise<void> {
-    await vi.waitFor(() => expect(this.processes(model)).toEqual([]), { timeout: RESTS_MS });
+    await vi.waitFor(() => expect(this.processes(model)).toEqual([]));
   }
 
   /** Ends the runner, and checks that it ended well and left nothing. */
   async finish(): Promise<void> {
     const { process } = this.#process;
     if (!this.ended) {
-      await this.#process.stop(20_000);
+      await this.#process.stop(ENDS_MS);
       expect([this.name, process.exitCode, process.signalCode]).toEqual([this.name, 0, null]);
     }
     const trouble = this.lines.filter((line) => /unhandled|uncaught| error /i.test(line));

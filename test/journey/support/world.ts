@@ -39,7 +39,7 @@ async function checkRows(client: Client, ended: PredictionWithIO[]): Promise<voi
     }
     for (const full of ended) expect(byId.get(full.id)).toEqual(listed(full));
   };
-  await vi.waitFor(rows, { timeout: 10_000, interval: 50 });
+  await vi.waitFor(rows);
 }
 
 /** Timeouts short enough for a test, and long enough for a machine with two busy cores, s. */
