@@ -1,16 +1,14 @@
 /** A runner that is updated while it works: it is reloaded, and its next process goes on. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { publishModel } from "../../src/dev/seed.ts";
-import { docker, type Registry, startRegistry } from "../docker/registry.ts";
+import { docker } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
-import { listAllModels } from "../support/models.ts";
-import { USERNAME } from "./support/access.ts";
+import { type Boxed, openBoxed } from "./support/boxed.ts";
 import { pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
 import { GpuWorld } from "./support/gpus.ts";
 import type { Runner } from "./support/runner.ts";
 import { uploadFile } from "./support/upload-file.ts";
-import { World } from "./support/world.ts";
+import type { World } from "./support/world.ts";
 
 describe("with processes", () => {
   let gpus: GpuWorld;
@@ -56,31 +54,15 @@ if (!dockerIsUp) console.log("Docker does not answer: a journey of updates is le
 
 describe.runIf(dockerIsUp)("with containers", () => {
   const MODELS = ["text-generation", "duotone"];
-  let registry: Registry;
+  let boxed: Boxed;
   let world: World;
 
   beforeAll(async () => {
-    registry = await startRegistry();
-    world = await World.open({
-      variables: { IMAGE_REGISTRY: registry.host },
-      publish: async (owner) => {
-        for (const folder of await listAllModels()) {
-          const { name } = folder.manifest;
-          if (!MODELS.includes(name)) continue;
-          const { digest } = await registry.push(name, USERNAME);
-          await publishModel(owner, USERNAME, { ...folder, digest });
-        }
-      },
-    });
+    boxed = await openBoxed(MODELS);
+    world = boxed.world;
   });
   afterEach(() => world.retireAll());
-  afterAll(async () => {
-    try {
-      await world.close();
-    } finally {
-      await registry.stop();
-    }
-  });
+  afterAll(() => boxed.close());
 
   const containersOf = async ({ name }: Runner) =>
     (await docker("ps", "-q", "--filter", `label=auspex.runner=${name}`)).split("\n").sort();
@@ -96,7 +78,7 @@ describe.runIf(dockerIsUp)("with containers", () => {
     return pixelsOf(Buffer.from(await answer.arrayBuffer()));
   };
 
-  it("an update loads no idle model again", { timeout: 120_000 }, async () => {
+  it("an update loads no idle model again", async () => {
     const old = await world.runner("boxed");
     const image = await uploadFile(world.client, SAMPLE);
     const made = await picture(image);
@@ -133,18 +115,5 @@ describe.runIf(dockerIsUp)("with containers", () => {
     const fourth = world.update(third);
     await fourth.says(/ registered /);
     expect(await containersOf(fourth)).toEqual([""]);
-  });
-
-  it("containers of a runner with other settings are removed", { timeout: 60_000 }, async () => {
-    const old = await world.runner("boxed");
-    await endOf(world, await world.create("text-generation", { max_tokens: 3 }), "succeeded");
-    old.signal("SIGUSR2");
-    await old.ends();
-    expect(await containersOf(old)).toEqual([expect.stringMatching(/./)]);
-    const next = old.next({ environment: { AUSPEX_PIDS: "500" } });
-    await next.says(/ registered /);
-    expect(await containersOf(next)).toEqual([""]);
-    next.signal("SIGTERM");
-    await next.ends();
   });
 });
