@@ -5,6 +5,7 @@ import { MAX_CHARS, MAX_LOG_LINES } from "../../../src/domain/predictions/displa
 import { levelOf } from "../../../src/domain/predictions/log-level.ts";
 import { LogTail } from "../../../src/domain/predictions/log-tail.ts";
 import { logFile, plainText, segmentsOf } from "../../../src/domain/predictions/log-text.ts";
+import { processorMs } from "../../support/processor-time.ts";
 
 /** Returns the text with its styles, as `[style|text]`. */
 const readBy = (line: string) =>
@@ -46,9 +47,9 @@ test.each([
 
 test("a line with thousands of styles is shown without them", () => {
   const hostile = `${E}[1mx${E}[${"9".repeat(300)}${E}]${"x".repeat(30)}`.repeat(10_000);
-  const started = performance.now();
+  const started = processorMs();
   expect(segmentsOf(hostile)).toHaveLength(1);
-  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(processorMs() - started).toBeLessThan(2_000);
 });
 
 test("the log file has no escape sequences, and only the last text of a line that was written over", () => {

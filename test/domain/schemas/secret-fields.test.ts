@@ -9,6 +9,7 @@ import {
   withoutSecrets,
 } from "../../../src/domain/schemas/secret-fields.ts";
 import type { Json } from "../../../src/protocol/common.ts";
+import { processorMs } from "../../support/processor-time.ts";
 
 const among = (isSecret: IsSecret, ...names: string[]) => names.filter((name) => isSecret(name));
 const secretAmong = (schema: Json, ...names: string[]) => among(secretFieldsOf(schema), ...names);
@@ -84,9 +85,9 @@ test("a schema that leads everywhere from each of its fields is not searched onc
   const wide = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`w${n}`, {}]));
   const names = Array.from({ length: 3_000 }, (_, n) => `f${n}`);
   const fields = Object.fromEntries(names.map((name) => [name, { $ref: "#/$defs/Wide" }]));
-  const begun = performance.now();
+  const begun = processorMs();
   expect(
     secretAmong({ properties: fields, $defs: { Wide: { properties: wide } } }, ...names),
   ).toEqual([]);
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  expect(processorMs() - begun).toBeLessThan(1_000);
 });

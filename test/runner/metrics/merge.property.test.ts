@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { mergedFamilies, type Origin } from "../../../runner/src/metrics/merge.ts";
 import { MAX_POINTS, parseMetrics } from "../../../runner/src/metrics/parse.ts";
 import { expositionOf } from "../../../src/lib/openmetrics.ts";
+import { processorMs } from "../../support/processor-time.ts";
 import { readOpenMetrics } from "../support/openmetrics.ts";
 
 const ORIGINS: Origin[] = ["0", "1", "2"].map((container) => ({
@@ -133,7 +134,7 @@ test("a container has at most 5,000 series, and long texts are read in time", ()
     `a${" ".repeat(size)}x`,
     `# TYPE a_bucket histogram\n${'a_bucket{le="1"} 1\n'.repeat(size / 20)}`,
   ];
-  const began = performance.now();
+  const began = processorMs();
   for (const one of long) expose([one]);
-  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(processorMs() - began).toBeLessThan(5_000);
 });
