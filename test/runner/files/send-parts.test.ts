@@ -26,7 +26,7 @@ const SIZE = 2 * PART + 12_345;
 /** More bytes than fit between two sockets, so that a sender is still sending when something happens. */
 const LARGE = 12_000_000;
 /** A time longer than a busy machine delays other processes. */
-const IDLE_MS = 1_500;
+const IDLE_MS = 6_000;
 
 interface Arrival {
   number: number;
