@@ -86,7 +86,8 @@ test("a deployment is a model of the lists and calls of OpenAI's and Anthropic's
   const { items } = await pageAt(client, "/v1/predictions");
   expect(items).toMatchObject([{ id: job.prediction_id, deployment: path }]);
   await client.cancel(job.prediction_id);
-  channel.close();
+  expect(await channel.next()).toMatchObject({ type: "cancel" });
+  await channel.report([], { status: "canceled", output: "none" });
   await chat;
 });
 

@@ -78,6 +78,8 @@ test.each<ShareLevel>(["run", "write"])(
     expect(stream.status).toBe(200);
     await unshare(client, model, friend);
     await vi.advanceTimersByTimeAsync(CHECK_MS);
+    // A stream that was ended notices it with the next event, or after 15 s of silence.
+    await put(channel, chunk({ content: "more" }));
     const text = await stream.text();
     expect(text).toContain("no longer shared with you");
     expect(text).not.toContain("[DONE]");
