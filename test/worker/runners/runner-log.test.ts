@@ -7,7 +7,9 @@ import {
   type RunnerLogLine,
 } from "../../../src/protocol/runner-log.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { eventually } from "../support/eventually.ts";
 import { registered } from "../support/fleet.ts";
+import { holdTimers } from "../support/hold-timers.ts";
 import { textOf } from "../support/page-text.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -28,6 +30,15 @@ const send = (
 ) => client.json("POST", "/v1/runner/log", { runner_id, session, pool, lines, ...changes });
 
 const press = ({ id }: FakeRunner) => visitor.send(`/fleet/runners/${id}/log`);
+
+/** Presses the button of a runner that does not answer within the 3 s that the page waits. */
+async function pressInVain(runner: FakeRunner) {
+  const elapse = holdTimers(3_000);
+  const pressed = press(runner);
+  await eventually(() => expect(elapse.count()).toBe(1));
+  elapse();
+  return pressed;
+}
 
 async function look({ id }: FakeRunner) {
   const { status, html } = await visitor.look(`/fleet/runners/${id}/log`);
@@ -69,7 +80,7 @@ test("a polling runner is asked for its log at once, and the page shows it", asy
 test("a full runner is asked for its log with each snapshot until it answers", async () => {
   const { runner } = await registered();
   expect((await runner.tellState({ free: 0 })).body).toEqual({ wanted: false });
-  expect((await press(runner)).status).toBe(303);
+  expect((await pressInVain(runner)).status).toBe(303);
   expect(textOf(await look(runner))).toContain("This can take up to 30 seconds.");
   for (const _ of "ab")
     expect((await runner.tellState({ free: 0 })).body).toEqual({ wanted: false, log: true });
@@ -81,7 +92,7 @@ test("a full runner is asked for its log with each snapshot until it answers", a
 test("a runner that does not send its log is asked for a minute, and the page says so", async () => {
   const { runner } = await registered();
   await runner.tellState();
-  await press(runner);
+  await pressInVain(runner);
   advance(61);
   await runner.tell();
   expect((await runner.tellState()).body).toEqual({ wanted: false });
@@ -95,7 +106,7 @@ test("a log that was not asked for is dropped, and one that was has limits", asy
   await runner.tellState();
   expect((await send(runner, [line("unasked")])).status).toBe(200);
   expect(textOf(await look(runner))).toContain("Not loaded yet.");
-  await press(runner);
+  await pressInVain(runner);
   const long = line("x".repeat(MAX_RUNNER_LOG_LINE));
   for (const lines of [
     Array.from({ length: 501 }, () => line("")),
@@ -118,7 +129,7 @@ test("a runner cannot send another runner's log", async () => {
   const mine = await registered();
   const theirs = await registered();
   await theirs.runner.tellState();
-  await press(theirs.runner);
+  await pressInVain(theirs.runner);
   const forged = [line("forged")];
   expect((await send(mine.runner, forged, { runner_id: theirs.runner.id })).status).toBe(404);
   expect((await send(mine.runner, forged, { pool: theirs.runner.pool })).status).toBe(403);
@@ -150,7 +161,11 @@ test("the API asks for a runner's log as the page does, and returns the same lin
   const asked_at = new Date().toISOString();
   // The runner does not answer within 3 s.
   const waiting = { ...none, waiting: true, asked_at };
-  expect(await operator.ok("POST", path)).toEqual(waiting);
+  const elapse = holdTimers(3_000);
+  const asking = operator.ok("POST", path);
+  await eventually(() => expect(elapse.count()).toBe(1));
+  elapse();
+  expect(await asking).toEqual(waiting);
   expect(await operator.ok("GET", path)).toEqual(waiting);
   await send(runner, [line("registered"), line("disk full", "warn")]);
   const at = "2026-01-02T03:04:05.000Z";
@@ -163,7 +178,10 @@ test("the API asks for a runner's log as the page does, and returns the same lin
 
   advance(61);
   await runner.tell();
-  await operator.ok("POST", path);
+  const again = operator.ok("POST", path);
+  await eventually(() => expect(elapse.count()).toBe(1));
+  elapse();
+  await again;
   advance(61);
   await runner.tell();
   const late = await operator.ok<RunnerLog>("GET", path);
