@@ -18,6 +18,5 @@ export default defineProject({
     // The timeouts only catch what never ends: a machine eight times slower took 120 s for the hook of one file.
     testTimeout: 400_000,
     hookTimeout: 400_000,
-    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -55,14 +55,16 @@ export function filesOf(folders: string[], sized: string[] = []) {
  * wait half of the time. The Worker waits for its objects.
  */
 export const RULES = { maxWorkers: 2, sequence: { groupOrder: 0 } };
-export const REAL_PROCESSES = { maxWorkers: 6, sequence: { groupOrder: 1 } };
-export const WORKER = { maxWorkers: 4, sequence: { groupOrder: 2 } };
+/** vitest gives up after a second, which a busy machine takes to start a process. */
+const PATIENT = { expect: { poll: { timeout: 50_000 } } };
+export const REAL_PROCESSES = { maxWorkers: 6, sequence: { groupOrder: 1 }, ...PATIENT };
+export const WORKER = { maxWorkers: 4, sequence: { groupOrder: 2 }, ...PATIENT };
 /**
  * Browsers do not run next to containers: Chromium aborts all its requests when a network of the machine
  * comes or goes. Each worker has one Chromium and one deployment for all its files, which take 10 s of a
  * processor to start, so a fourth would take more time than it saves.
  */
-export const BROWSER = { maxWorkers: 3, sequence: { groupOrder: 3 } };
+export const BROWSER = { maxWorkers: 3, sequence: { groupOrder: 3 }, ...PATIENT };
 
 /** Pure rules that take seconds, and at night a minute. */
 export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];

@@ -30,7 +30,7 @@ test("the prediction that crosses a line of a budget tells the account's endpoin
   await newEndpoint(world.client, { url: addressOf(path), events });
   const { id } = await newBudget(world.client, { limit: "30", alert_at: 0.5 });
   const told = async () =>
-    (await exchanged(path)).map(payloadOf).map(({ id, webhook, budget }) => ({
+    (await exchanged(path, 0)).map(payloadOf).map(({ id, webhook, budget }) => ({
       prediction: id,
       event: webhook.event,
       spent: budget?.spent,
