@@ -5,6 +5,7 @@ import { runnerState } from "../../src/protocol/fleet.ts";
 import { prediction } from "../../src/protocol/prediction.ts";
 import type { Runner } from "../journey/support/runner.ts";
 import { inTurn, type Moment, Moments } from "./support/moments.ts";
+import { createWith } from "./support/prediction-page.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 
 const WHO = "lena";
@@ -26,12 +27,7 @@ beforeAll(async () => {
 afterEach(() => site.leave());
 afterAll(() => site.close());
 
-const create = async (model: string, input: object) =>
-  (
-    await client.call(prediction, "POST", "/predictions", {
-      body: { model: `${OPERATOR}/${model}`, input },
-    })
-  ).id;
+const create = (model: string, input: object) => createWith(client, model, input);
 
 const open = (gate: string) => runner.open("gated", gate);
 

@@ -7,7 +7,7 @@ import { prediction } from "../../src/protocol/prediction.ts";
 import { webhookEvent } from "../../src/protocol/webhook.ts";
 import type { Runner } from "../journey/support/runner.ts";
 import { Receiver } from "../receiver/receiver.ts";
-import { badge, outputIn } from "./support/prediction-page.ts";
+import { badge, createWith, outputIn } from "./support/prediction-page.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 
 const WHO = "vera";
@@ -23,10 +23,7 @@ beforeAll(async () => {
 afterEach(() => site.leave());
 afterAll(() => site.close());
 
-async function create(model: string, input: object): Promise<string> {
-  const body = { model: `${OPERATOR}/${model}`, input };
-  return (await client.call(prediction, "POST", "/predictions", { body })).id;
-}
+const create = (model: string, input: object) => createWith(client, model, input);
 
 const open = (gate: string) => runner.open("gated", gate);
 

@@ -2,9 +2,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { Client } from "../../src/dev/client.ts";
 import { runnerState } from "../../src/protocol/fleet.ts";
-import { prediction, predictionWithIO } from "../../src/protocol/prediction.ts";
+import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import type { Runner } from "../journey/support/runner.ts";
-import { badge, outputIn } from "./support/prediction-page.ts";
+import { badge, createWith, outputIn } from "./support/prediction-page.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 
 const WHO = "rosa";
@@ -20,10 +20,7 @@ beforeAll(async () => {
 afterEach(() => site.leave());
 afterAll(() => site.close());
 
-async function create(model: string, input: object): Promise<string> {
-  const body = { model: `${OPERATOR}/${model}`, input };
-  return (await client.call(prediction, "POST", "/predictions", { body })).id;
-}
+const create = (model: string, input: object) => createWith(client, model, input);
 
 const get = (id: string) => client.call(predictionWithIO, "GET", `/predictions/${id}`);
 

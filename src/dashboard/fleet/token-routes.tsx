@@ -8,7 +8,7 @@ import {
 import { parse } from "../../routes/router.ts";
 import { createRunnerToken, listRunnerTokens } from "../../services/accounts/tokens.ts";
 import type { Page } from "../../services/pagination.ts";
-import { groupByPool, listHardware } from "../../services/runners/hardware.ts";
+import { groupByPool, listAllHardware } from "../../services/runners/hardware.ts";
 import { revokeRunnerToken } from "../../services/runners/revocation.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
@@ -113,7 +113,6 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
 );
 
 const PAGE_SIZE = 25;
-const MAX_CLASSES = 50;
 
 export const runnerTokenPages = pages()
   .get("/fleet/tokens", requireOperator, (c) => show(c, emptyDraft))
@@ -143,9 +142,9 @@ export const runnerTokenPages = pages()
 async function show(c: PageContext, draft: Draft, created?: NewRunner) {
   const { services } = c.var;
   const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
-  const [page, { items: hardware }] = await Promise.all([
+  const [page, hardware] = await Promise.all([
     listRunnerTokens(services, list),
-    listHardware(services, { ...list, cursor: undefined, size: MAX_CLASSES }),
+    listAllHardware(services),
   ]);
   return c.render(
     <RunnerTokensPage draft={draft} created={created} page={page} hardware={hardware} />,

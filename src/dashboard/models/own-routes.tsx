@@ -7,7 +7,7 @@ import { parse } from "../../routes/router.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import { removeCollaborator, setCollaborator } from "../../services/models/collaborators.ts";
 import { createModel, deleteModel, updateModel } from "../../services/models/models.ts";
-import { listHardware } from "../../services/runners/hardware.ts";
+import { listAllHardware } from "../../services/runners/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { newModelAccess, requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
@@ -31,9 +31,9 @@ async function formChoices(c: PageContext) {
   const first = { cursor: undefined, size: MAX_CHOICES, url: c.req.url };
   const [categories, hardware] = await Promise.all([
     listCategories(c.var.services, first),
-    listHardware(c.var.services, first),
+    listAllHardware(c.var.services),
   ]);
-  return { categories: categories.items, hardware: hardware.items };
+  return { categories: categories.items, hardware };
 }
 
 async function showNewModel(c: PageContext, draft: Draft) {

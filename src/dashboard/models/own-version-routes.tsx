@@ -5,7 +5,7 @@ import { updateModel } from "../../services/models/models.ts";
 import { ownConfiguration } from "../../services/models/version-image.ts";
 import { createVersion, deleteVersion, imagePath } from "../../services/models/versions.ts";
 import { recentTags } from "../../services/registry/lists.ts";
-import { listHardware } from "../../services/runners/hardware.ts";
+import { listAllHardware } from "../../services/runners/hardware.ts";
 import { type DetailedModelRow, defaultVersion } from "../../storage/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages, redirectWithFlash } from "../context.ts";
@@ -114,16 +114,13 @@ const INTERFACES = [
   },
 ];
 
-/** All of them: saving the form would drop a value that is not among its choices. */
-const MAX_HARDWARE = 1_000;
-
 async function showNewVersion(c: PageContext, draft: Draft) {
   const { origin, services } = c.var;
   const { owner = "", name = "" } = c.req.param();
-  const [model, path, { items: hardware }] = await Promise.all([
+  const [model, path, hardware] = await Promise.all([
     ownModelOf(c, "write"),
     imagePath(services, owner),
-    listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
+    listAllHardware(services),
   ]);
   const content = async () => {
     const images = {

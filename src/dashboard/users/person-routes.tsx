@@ -8,7 +8,7 @@ import { type PersonView, viewPerson } from "../../services/accounts/person-view
 import { restoreAccount, suspendAccount } from "../../services/accounts/suspension.ts";
 import { revokeOwnToken } from "../../services/accounts/tokens.ts";
 import { grantsOf } from "../../services/deployments/grants.ts";
-import { listHardware } from "../../services/runners/hardware.ts";
+import { listAllHardware } from "../../services/runners/hardware.ts";
 import { invite } from "../../services/sign-in/invitations.ts";
 import { appointOperator, demoteOperator } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
@@ -217,8 +217,6 @@ const Usage = ({ usage }: Pick<PersonView, "usage">) => (
 );
 
 const PAGE_SIZE = 25;
-/** All classes, of which the form of a grant offers one. */
-const MAX_HARDWARE = 1_000;
 
 const ONE = "/users/:username";
 
@@ -287,10 +285,9 @@ async function show(
   const url = new URL(`/users/${username}`, origin).href;
   const request = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url };
   const view = await viewPerson(services, username, request);
-  const classes = { cursor: undefined, size: MAX_HARDWARE, url };
-  const [grants, { items: hardware }] = await Promise.all([
+  const [grants, hardware] = await Promise.all([
     grantsOf(services, view.person.id),
-    listHardware(services, classes),
+    listAllHardware(services),
   ]);
   const page = (
     <PersonPage

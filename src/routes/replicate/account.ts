@@ -7,10 +7,7 @@ import { ownerName } from "../../protocol/user.ts";
 import { getOwnUser } from "../../services/accounts/users.ts";
 import { databaseFor } from "../../services/models/public-reads.ts";
 import { readWebhookSecret } from "../../services/replicate/predictions.ts";
-import { listHardware } from "../../services/runners/hardware.ts";
-
-/** Replicate does not divide this list into pages. */
-const MAX_HARDWARE = 1_000;
+import { listAllHardware } from "../../services/runners/hardware.ts";
 
 const TRAININGS =
   "This service does not train models. Train elsewhere, and publish the result as a version: see /docs/publishing.";
@@ -28,9 +25,8 @@ export const replicateAccountRoutes = new Hono<AppEnv>()
   })
   .get("/hardware", allowAnonymous, async (c) => {
     const { services, caller } = c.var;
-    const request = { cursor: undefined, size: MAX_HARDWARE, url: c.req.url };
-    const { items } = await listHardware(services, request, databaseFor(services, caller));
-    return c.json(items.map(({ identifier, name }) => ({ sku: identifier, name })));
+    const hardware = await listAllHardware(services, databaseFor(services, caller));
+    return c.json(hardware.map(({ identifier, name }) => ({ sku: identifier, name })));
   })
   .get("/webhooks/default/secret", requireScope("predict"), async (c) =>
     c.json({ key: await readWebhookSecret(c.var.services, c.var.caller) }),

@@ -33,6 +33,18 @@ export const listHardware = (
     present: services.present.hardware,
   });
 
+/** More classes than an installation has. */
+const MAX_CLASSES = 1_000;
+
+/**
+ * Lists all classes. A form offers all of them, because saving it would drop a class that is not among its choices.
+ * @param from the database to read: by default the primary
+ */
+export const listAllHardware = async ({ db, present }: Services, from = db): Promise<Hardware[]> =>
+  (await hardwareOf(from, { from: undefined, back: false, limit: MAX_CLASSES })).map(
+    present.hardware,
+  );
+
 /** @throws ProblemError not_found */
 export async function getHardware(
   { db, present }: Services,
