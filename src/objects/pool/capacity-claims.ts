@@ -78,11 +78,15 @@ export class CapacityClaims {
       );
   }
 
-  /** Names of the containers of a runner that claims hold. */
+  /** Names of the containers that a runner has reported and claims hold. */
   keptBy(runnerId: string): string[] {
     const box = this.#state.fleet.boxes.get(runnerId);
     if (!box || this.#claims.length === 0) return [];
-    return [...box.containers.values()].flatMap(({ id, claimed }) => (claimed ? [id] : []));
+    const planned = new Set<string>();
+    for (const { starts, container } of box.handouts.values()) if (starts) planned.add(container);
+    return [...box.containers.values()].flatMap(({ id, claimed }) =>
+      claimed && !planned.has(id) ? [id] : [],
+    );
   }
 
   /**

@@ -103,6 +103,17 @@ test("a warm-up too many joins the container, and the poll that brings it names 
   expect(answer.jobs[0]).not.toHaveProperty("start");
 });
 
+test("a poll that brings the start of a container names only containers that its runner has reported", async () => {
+  const { world, runner, job } = await claimedWorld();
+  await pool(world).setCapacityClaims([claimOf(world, job)]);
+  const polling = runner.poll({ jobs: [], containers: [] });
+  await openPolls(world, 2);
+  await warmUp(world);
+  const answer = await (await polling).json<{ keep?: string[]; jobs: Job[] }>();
+  expect(answer.jobs).toMatchObject([{ warm_up: true, start: true }]);
+  expect(answer).not.toHaveProperty("keep");
+});
+
 test("claims survive a restart of the pool, and lapse an hour after they were told last", async () => {
   const { world, runner, job } = await claimedWorld();
   await pool(world).setCapacityClaims([claimOf(world, job)]);
