@@ -24,20 +24,16 @@ export class ReplacementCheck {
    */
   hold(): () => void {
     this.#held += 1;
-    this.#timer ??= this.#schedule();
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       this.#held -= 1;
       if (this.#held > 0) return;
-      clearTimeout(this.#timer);
+      clearInterval(this.#timer);
       this.#timer = null;
     };
-  }
-
-  #schedule(): number {
-    return setTimeout(() => this.#check(), CHECK_MS);
   }
 
   /**
@@ -46,7 +42,6 @@ export class ReplacementCheck {
   #check(): void {
     try {
       this.#ctx.storage.sql.exec("SELECT 1 FROM sqlite_schema LIMIT 1");
-      this.#timer = this.#schedule();
     } catch (error) {
       logger.warn("Object replaced", { object_id: this.#ctx.id.toString(), error });
       this.#ctx.abort("This object runs elsewhere by now.");

@@ -2,15 +2,15 @@
 import { onTestFinished, vi } from "vitest";
 
 /**
- * Holds the timers that are set for exactly `heldMs`, until the test ends. Each runs where it was set: what
- * belongs to one request or object cannot be used from another.
- * @returns a function that runs the timers held so far
+ * Holds the timers and intervals that are set for exactly `heldMs`, until the test ends. Each runs where it was
+ * set: what belongs to one request or object cannot be used from another.
+ * @returns a function that runs the timers held so far, and the intervals once
  */
 export function holdTimers(heldMs: number): (() => void) & { count: () => number } {
   let ended = 0;
   let count = 0;
-  const { setTimeout } = globalThis;
-  const spy = vi
+  const { setTimeout, setInterval } = globalThis;
+  const timeouts = vi
     .spyOn(globalThis, "setTimeout")
     .mockImplementation((act: () => void, ms?: number) => {
       if (ms !== heldMs) return setTimeout(act, ms);
@@ -24,8 +24,20 @@ export function holdTimers(heldMs: number): (() => void) & { count: () => number
       }, 5);
       return timer;
     });
+  const intervals = vi
+    .spyOn(globalThis, "setInterval")
+    .mockImplementation((act: () => void, ms?: number) => {
+      if (ms !== heldMs) return setInterval(act, ms);
+      let turn = ended;
+      return setInterval(() => {
+        if (ended <= turn) return;
+        turn = ended;
+        act();
+      }, 5);
+    });
   onTestFinished(() => {
-    spy.mockRestore();
+    timeouts.mockRestore();
+    intervals.mockRestore();
     ended = Number.POSITIVE_INFINITY;
   });
   return Object.assign(() => void ended++, { count: () => count });
