@@ -19,6 +19,8 @@ export default defineProject({
       miniflare: {
         queueConsumers: {
           "auspex-dispatch": { maxBatchSize: 100, maxBatchTimeout: 0 },
+          // Tests wait for counts: a release takes over with one of them.
+          "auspex-counts": { maxBatchSize: 100, maxBatchTimeout: 0.05 },
         },
         // Limits are low, so that tests reach them soon. A test turns them on for itself.
         ratelimits: {
