@@ -8,13 +8,22 @@ import { recordedLog } from "../support/docker-box.ts";
 
 const { PATH } = process.env;
 const RULES = { bridge: "br-test", gateway: "172.30.0.1", callbackPort: 1, egress: true };
+const CLOSED = { ...RULES, bridge: "br-closed", egress: false };
 
 let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "auspex-firewall-"));
-  for (const name of ["iptables", "iptables-restore"]) {
-    writeFileSync(join(folder, name), `#!/bin/sh\n[ ! -e ${folder}/broken ]\n`);
+  const listed = [RULES.bridge, CLOSED.bridge].flatMap((bridge) => [
+    ...["INPUT", "FORWARD", "DOCKER-USER"].map(
+      (hook) => `-A ${hook} -i ${bridge} -j AUSPEX-${bridge}`,
+    ),
+    `-N AUSPEX-${bridge}`,
+  ]);
+  writeFileSync(join(folder, "listed"), ["-A FORWARD -j DOCKER-USER", ...listed, ""].join("\n"));
+  const scripts = { iptables: `cat ${folder}/listed`, "iptables-restore": "true" };
+  for (const [name, script] of Object.entries(scripts)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n[ ! -e ${folder}/broken ] && ${script}\n`);
     chmodSync(join(folder, name), 0o755);
   }
   process.env.PATH = `${folder}:${PATH}`;
@@ -69,7 +78,7 @@ it("a bridge that appears during a check has its rules before a container starts
   writeFileSync(join(folder, "iptables-restore"), `#!/bin/sh\ncat >> ${folder}/restored\n`);
   await guard.install();
   const during = guard.ensure();
-  rules.push({ ...RULES, bridge: "br-closed", egress: false });
+  rules.push(CLOSED);
   await guard.ensure();
   expect(readFileSync(join(folder, "restored"), "utf8")).toContain("AUSPEX-br-closed -j REJECT");
   await during;

@@ -26,7 +26,10 @@ const DOCKER_USER = "DOCKER-USER";
 const HOOKS = ["INPUT", "FORWARD", DOCKER_USER];
 
 /** Leads packets to other machines to Docker's chain. */
-const FORWARD_JUMP = ["FORWARD", "-j", DOCKER_USER];
+const FORWARD_JUMP = `FORWARD -j ${DOCKER_USER}`;
+
+/** A machine of a cluster has tens of thousands of rules, of about 100 bytes each. */
+const LIST_BYTES = 64 * 1024 * 1024;
 
 /** Waits up to 5 s if another program holds the iptables lock. */
 const LOCK_WAIT = ["-w", "5"];
@@ -60,9 +63,14 @@ const chainName = (bridge: string): string => `AUSPEX-${bridge}`;
 
 /**
  * Installs the rules in one transaction, before any container is on the bridge.
- * @returns the rules as the system lists them, to check them later
+ * @returns all rules as the system lists them afterwards
  */
-export async function installFirewall({ bridge, gateway, callbackPort, egress }: FirewallRules) {
+async function installFirewall({
+  bridge,
+  gateway,
+  callbackPort,
+  egress,
+}: FirewallRules): Promise<string[]> {
   const chain = chainName(bridge);
   const rules = [
     // Accepts only replies to connections from this machine. A container's own connections are
@@ -77,40 +85,37 @@ export async function installFirewall({ bridge, gateway, callbackPort, egress }:
   await restore([...table, "COMMIT", ""].join("\n"));
   // Docker's chain may have been removed with its other rules.
   await succeeds("-N", DOCKER_USER);
-  const jumps = [...HOOKS.map((hook) => [hook, ...jumpArguments(bridge)]), FORWARD_JUMP];
-  for (const jump of jumps) {
-    if (!(await succeeds("-C", ...jump))) await run("iptables", [...LOCK_WAIT, "-I", ...jump]);
+  const listed = await listRules();
+  for (const jump of jumpsOf(bridge)) {
+    if (!listed.includes(`-A ${jump}`))
+      await run("iptables", [...LOCK_WAIT, "-I", ...jump.split(" ")]);
   }
-  return listRules(chain);
+  return listRules();
 }
+
+/** Returns the rules of a bridge's own chain, among all. */
+const chainIn = (listed: string[], bridge: string): string =>
+  listed.filter((line) => line.split(" ")[1] === chainName(bridge)).join("\n");
 
 /** Whether all rules are in place and packets from the bridge still pass them. */
-export async function isFirewallIntact(
-  { bridge }: FirewallRules,
-  expected: string,
-): Promise<boolean> {
-  const checks = await Promise.all([
-    ...HOOKS.map((hook) => succeeds("-C", hook, ...jumpArguments(bridge))),
-    succeeds("-C", ...FORWARD_JUMP),
-    listRules(chainName(bridge)).then(
-      (rules) => rules === expected,
-      () => false,
-    ),
-  ]);
-  return checks.every(Boolean);
-}
+const isIntact = (listed: string[], bridge: string, expected: string): boolean =>
+  chainIn(listed, bridge) === expected &&
+  jumpsOf(bridge).every((jump) => listed.includes(`-A ${jump}`));
 
-export async function removeFirewall({ bridge }: FirewallRules): Promise<void> {
+async function removeFirewall({ bridge }: FirewallRules): Promise<void> {
   const chain = chainName(bridge);
-  for (const hook of HOOKS) await succeeds("-D", hook, ...jumpArguments(bridge));
+  for (const hook of HOOKS) await succeeds("-D", ...jumpFrom(hook, bridge).split(" "));
   await succeeds("-F", chain);
   await succeeds("-X", chain);
 }
 
-const jumpArguments = (bridge: string) => ["-i", bridge, "-j", chainName(bridge)];
+const jumpFrom = (hook: string, bridge: string) => `${hook} -i ${bridge} -j ${chainName(bridge)}`;
 
-const listRules = async (chain: string): Promise<string> =>
-  (await run("iptables", [...LOCK_WAIT, "-S", chain])).stdout;
+const jumpsOf = (bridge: string) => [...HOOKS.map((hook) => jumpFrom(hook, bridge)), FORWARD_JUMP];
+
+/** Lists all chains at once: a process for each rule takes most of a check's time. */
+const listRules = async (): Promise<string[]> =>
+  (await run("iptables", [...LOCK_WAIT, "-S"], { maxBuffer: LIST_BYTES })).stdout.split("\n");
 
 const succeeds = (...args: string[]): Promise<boolean> =>
   run("iptables", [...LOCK_WAIT, ...args]).then(
@@ -202,10 +207,12 @@ export class FirewallGuard {
 
   async #check(): Promise<void> {
     const { log } = this.#options;
+    // Rules that cannot be listed count as missing.
+    const listed = this.#installed.size > 0 ? await listRules().catch(() => []) : [];
     for (const rules of this.#options.rules()) {
       const installed = this.#installed.get(rules.bridge);
       if (installed !== undefined) {
-        if (await isFirewallIntact(rules, installed)) continue;
+        if (isIntact(listed, rules.bridge, installed)) continue;
         log.warn("the containers' firewall rules were missing, restoring them", {
           bridge: rules.bridge,
         });
@@ -224,9 +231,11 @@ export class FirewallGuard {
   }
 }
 
-/** @returns the rules as the system lists them */
+/** @returns the rules of the bridge's chain as the system lists them */
 async function reinstall(rules: FirewallRules): Promise<string> {
-  const installed = await installFirewall(rules);
-  if (!(await isFirewallIntact(rules, installed))) throw new Error("the rules disappear again");
+  const listed = await installFirewall(rules);
+  const installed = chainIn(listed, rules.bridge);
+  if (installed === "" || !isIntact(listed, rules.bridge, installed))
+    throw new Error("the rules disappear again");
   return installed;
 }
