@@ -28,7 +28,6 @@ const LONG = [
   "worker/api/fuzz",
   "worker/dashboard/access",
   "worker/models/visibility",
-  "worker/registry/fuzz",
   "worker/transient-errors/account-alarms",
 ];
 

@@ -1,19 +1,7 @@
 /** The removal of a closed account's data by the sweep, in steps, also when one fails. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { sweepAccounts } from "../../../src/services/accounts/delete-account.ts";
-import {
-  countOf,
-  giveUp,
-  HOUR,
-  keysNaming,
-  obey,
-  rowsNaming,
-  run,
-  services,
-  settled,
-  sweeps,
-} from "../support/accounts.ts";
+import { countOf, giveUp, HOUR, rowsNaming, run, sweeps } from "../support/accounts.ts";
 import { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
 import { keysBelow } from "../support/files.ts";
@@ -30,15 +18,6 @@ afterEach(() => {
 });
 
 const nobody = new Client(undefined);
-
-/** Waits until the accounts that other tests have closed are removed. */
-async function gone() {
-  advance(48 * HOUR);
-  await eventually(async () => {
-    await sweep();
-    expect(await run("SELECT id FROM users WHERE username GLOB 'leaving/*'")).toEqual([]);
-  });
-}
 
 test("an account's removal leaves the counts of models that it has run", async () => {
   const world = await newWorld();
@@ -105,49 +84,6 @@ test("an account's removal finds rows and files that were made at the same momen
     { username: expect.stringMatching(/^gone\//) },
   ]);
   expect((await nobody.json("GET", `/v1/users/${username}`)).status).toBe(404);
-});
-
-test("an account's removal continues after any step has failed", async () => {
-  const world = await newWorld({ visibility: "public" });
-  const other = await newWorld({ visibility: "public" });
-  const { names, running } = await settled(world, other.model);
-  await gone();
-  await giveUp(world);
-  await obey(running);
-  captureLog("error");
-  const [prepare, list] = [env.DB.prepare.bind(env.DB), env.FILES.list.bind(env.FILES)];
-  /** Lets the n-th call of D1 or R2 fail. Returns whether there was one. */
-  const sweepUntil = async (n: number) => {
-    let calls = 0;
-    const count = () => {
-      calls += 1;
-      if (calls === n) throw new Error("it dies here");
-    };
-    vi.spyOn(env.DB, "prepare").mockImplementation((sql) => {
-      count();
-      return prepare(sql);
-    });
-    vi.spyOn(env.FILES, "list").mockImplementation(async (options) => {
-      count();
-      return list(options);
-    });
-    await sweepAccounts(services, Date.now()).catch(() => {});
-    vi.mocked(env.DB.prepare).mockRestore();
-    vi.mocked(env.FILES.list).mockRestore();
-    return calls >= n;
-  };
-  let steps = 1;
-  while (await sweepUntil(steps)) steps += 1;
-  expect(steps).toBeGreaterThan(8);
-  await sweeps(world);
-  advance(48 * HOUR);
-  steps = 1;
-  while (await sweepUntil(steps)) steps += 1;
-  await sweep();
-  const left = (await rowsNaming(names)).map(([table]) => table);
-  expect(left.sort()).toEqual(["audit_chains", "usernames", "users"]);
-  expect(await keysNaming(names)).toEqual([]);
-  await eventually(async () => expect(await countOf(other.model)).toBe(1));
 });
 
 test("an account's removal does not wait for another's", async () => {

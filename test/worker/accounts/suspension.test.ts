@@ -1,12 +1,14 @@
 /** Suspended accounts: their access ends within 10 s, and can be restored. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { CHECK_MS } from "../../../src/domain/accounts/access.ts";
 import { sweepSuspended } from "../../../src/services/accounts/suspension.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { Client } from "../support/client.ts";
 import { newDashboardUser, newOperator, signInAgain } from "../support/dashboard-users.ts";
 import { EventReader } from "../support/events.ts";
 import { eventually } from "../support/eventually.ts";
+import { holdTimers } from "../support/hold-timers.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { PASSWORD, Visitor } from "../support/visitor.ts";
 import { newWorld, operator, unique, type World } from "../support/world.ts";
@@ -43,6 +45,7 @@ describe("a suspended account", () => {
   });
 
   test("a suspended account's streams end with a problem", async () => {
+    const check = holdTimers(CHECK_MS);
     const other = await newWorld({ visibility: "public" });
     const { client, username } = await newWorld();
     const { id } = (await client.create({ model: other.model, input: {} })).body;
@@ -51,6 +54,7 @@ describe("a suspended account", () => {
     await channel.report([{ event: "output", data: "one" }]);
     await suspend({ username });
     advance(9);
+    check();
     const said = await events.rest();
     expect(said.at(-1)).toMatchObject({
       event: "problem",

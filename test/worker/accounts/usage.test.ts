@@ -211,7 +211,9 @@ describe("sums", () => {
 
   type History = typeof history extends fc.Arbitrary<infer Of> ? Of : never;
 
-  test("the sums of usage are those of the predictions, in whatever order their ends are reported", async () => {
+  test("the sums of usage are those of the predictions, in whatever order their ends are reported", {
+    timeout: 3_600_000,
+  }, async () => {
     const world = await newWorld();
     const first = await ended(world, 1.5);
     refused?.mockRestore();

@@ -9,7 +9,6 @@ import {
   digestOf,
   fileUrl,
   keysBelow,
-  MIB,
   nobody,
   PART,
   storeFile,
@@ -61,12 +60,12 @@ describe("the whole file", () => {
   });
 
   test("a file of several parts is read whole, and in a range across their border", async () => {
-    const bytes = bytesOf(16 * MIB + 100);
+    const bytes = bytesOf(PART + 100);
     const large = await uploaded(client, bytes);
     const whole = await nobody.fetch(fileUrl(large));
     expect(whole.headers.get("content-length")).toBe(String(bytes.length));
     expect(await digestOf(whole)).toBe(await digestOf(bytes));
-    const [from, to] = [16 * MIB - 7, 16 * MIB + 9];
+    const [from, to] = [PART - 7, PART + 9];
     const part = await nobody.fetch(fileUrl(large), { headers: { range: `bytes=${from}-${to}` } });
     expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(from, to + 1));
   });

@@ -49,9 +49,9 @@ describe("a new upload", () => {
     expect(await client.ok("GET", `/v1/uploads/${begun.id}`)).toEqual(begun);
   });
 
-  test("a new upload has larger parts if it would need more than 10,000 of 16 MiB", async () => {
+  test("a new upload has larger parts if it would need more than 10,000 of 5 MiB", async () => {
     const begun = await beginUpload(client, 10_000 * PART + 1);
-    expect(begun.part_size).toBe(17 * MIB);
+    expect(begun.part_size).toBe(6 * MIB);
     expect(begun.urls).toHaveLength(Math.ceil(begun.size / begun.part_size));
   });
 
@@ -114,10 +114,9 @@ describe("a new upload", () => {
 
 describe("parts", () => {
   test("parts can arrive in any order, at once and again, and the last ones count", async () => {
-    const bytes = bytesOf(2 * PART + 5);
+    const bytes = bytesOf(PART + 5);
     const begun = await beginUpload(client, bytes.length);
-    const wrong = await sendPart(begun.urls[1], bytesOf(PART, 7));
-    await sendPart(begun.urls[2], bytes.slice(2 * PART));
+    const wrong = await sendPart(begun.urls[1], "wrong");
     const etags = await sendParts(begun, bytes);
     expect(etags[1]).not.toBe(wrong);
     const pending = await client.ok<Upload>("GET", `/v1/uploads/${begun.id}`);

@@ -180,9 +180,9 @@ test("a stranger cannot tell a private model from none, by any answer or by its 
   const absent = () => ({ name: newName(), id: crypto.randomUUID(), example: crypto.randomUUID() });
   const told: unknown[] = [];
   const wanted: unknown[] = [];
+  // Tokens and users are cached from here on.
+  for (const [, ask] of ASKS.slice(0, 2)) await answerOf(ask, absent());
   for (const [what, ask] of ASKS) {
-    // Tokens and users are cached from here on.
-    await answerOf(ask, absent());
     told.push([what, await answerOf(ask, { name: hidden, id, example })]);
     wanted.push([what, await answerOf(ask, absent())]);
   }

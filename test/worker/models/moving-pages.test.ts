@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import { forgetHidden } from "../../../src/services/models/public-reads.ts";
+import { sized } from "../../support/sized.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import { sweep } from "../support/queues.ts";
@@ -134,35 +135,39 @@ const QUERIES = ["created_at", "predictions_count"].flatMap((sort) =>
 describe.each(QUERIES)("by $sort, $direction", ({ sort, direction }) => {
   const list = `/v1/models?page_size=5&sort_by=${sort}&sort_direction=${direction}`;
 
-  test("models that stay in the list are read once, in order, forth and back", () =>
-    fc.assert(
-      fc
-        .asyncProperty(entries, changes, changes, async (first, onTheWay, onTheWayBack) => {
-          const models = new Models();
-          await models.insert(first);
-          const keyOf = (id: string) =>
-            sort === "predictions_count" ? `${models.counts.get(id)} ${id}` : id;
-          const sorted = (ids: Iterable<string>, ascending: boolean) =>
-            [...new Set(ids)].sort((a, b) => (keyOf(a) < keyOf(b) === ascending ? -1 : 1));
-          const ascending = direction === "asc";
+  test(
+    "models that stay in the list are read once, in order, forth and back",
+    () =>
+      fc.assert(
+        fc
+          .asyncProperty(entries, changes, changes, async (first, onTheWay, onTheWayBack) => {
+            const models = new Models();
+            await models.insert(first);
+            const keyOf = (id: string) =>
+              sort === "predictions_count" ? `${models.counts.get(id)} ${id}` : id;
+            const sorted = (ids: Iterable<string>, ascending: boolean) =>
+              [...new Set(ids)].sort((a, b) => (keyOf(a) < keyOf(b) === ascending ? -1 : 1));
+            const ascending = direction === "asc";
 
-          const forth = await read(models, list, ["next_url", "previous_url"], onTheWay);
-          expect(forth.seen).toEqual(sorted(forth.seen, ascending));
-          expect(forth.seen).toEqual(expect.arrayContaining([...forth.stayed]));
+            const forth = await read(models, list, ["next_url", "previous_url"], onTheWay);
+            expect(forth.seen).toEqual(sorted(forth.seen, ascending));
+            expect(forth.seen).toEqual(expect.arrayContaining([...forth.stayed]));
 
-          if (forth.turn === null) return;
-          const [start] = forth.last;
-          const back = await read(models, forth.turn, ["previous_url", "next_url"], onTheWayBack);
-          const before = [...back.stayed].filter(
-            (id) =>
-              start === undefined || (id !== start && sorted([id, start], ascending)[0] === id),
-          );
-          expect(back.seen).toEqual(sorted(back.seen, !ascending));
-          expect(back.seen).toEqual(expect.arrayContaining(before));
-        })
-        .beforeEach(clear),
-      { numRuns: 15, seed: 20_261_121 },
-    ));
+            if (forth.turn === null) return;
+            const [start] = forth.last;
+            const back = await read(models, forth.turn, ["previous_url", "next_url"], onTheWayBack);
+            const before = [...back.stayed].filter(
+              (id) =>
+                start === undefined || (id !== start && sorted([id, start], ascending)[0] === id),
+            );
+            expect(back.seen).toEqual(sorted(back.seen, !ascending));
+            expect(back.seen).toEqual(expect.arrayContaining(before));
+          })
+          .beforeEach(clear),
+        { numRuns: sized(4, 15), seed: 20_261_121 },
+      ),
+    3_600_000,
+  );
 
   test("a page that has lost all its models still has previous_url, and next_url afterwards", async () => {
     const models = new Models();

@@ -6,6 +6,7 @@ import type { Model } from "../../../src/protocol/model.ts";
 import { searchModels, searchUsers } from "../../../src/services/models/search.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { database } from "../../../src/storage/database.ts";
+import { sized } from "../../support/sized.ts";
 import { namesOf, type Page, pageAt, walk } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import { newUser } from "../support/world.ts";
@@ -102,9 +103,9 @@ test(
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: sized(3, 12) },
     ),
-  60_000,
+  3_600_000,
 );
 
 test("the first page of a search decides whether the list includes near matches", async () => {

@@ -10,6 +10,7 @@ import {
 } from "../../../src/domain/search.ts";
 import type { Model } from "../../../src/protocol/model.ts";
 import type { User } from "../../../src/protocol/user.ts";
+import { sized } from "../../support/sized.ts";
 import { namesOf, newModel, pageAt, pathOf, walk } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
 import { newUser } from "../support/world.ts";
@@ -239,7 +240,7 @@ describe("a query", () => {
     "字".repeat(50),
   ])("the query %j is answered", answers);
 
-  test("a query of any characters is answered", async () => {
+  test("a query of any characters is answered", { timeout: 3_600_000 }, async () => {
     await publish("anything", { description: "AND or not near 字", overview: "a b c d e" });
     const part = fc.constantFrom(
       ...`"'()*^:-+{}, \0`,
@@ -267,25 +268,8 @@ describe("a query", () => {
       fc.asyncProperty(fc.array(query, { minLength: 60, maxLength: 60 }), (queries) =>
         asked(queries),
       ),
-      { numRuns: 20 },
+      { numRuns: sized(3, 20) },
     );
-  });
-
-  test("a word of any letter or digit is one word to FTS5 as well", async () => {
-    const letters = Array.from({ length: 0x110000 }, (_, code) => code)
-      .filter((code) => code < 0xd800 || code > 0xdfff)
-      .map((code) => String.fromCodePoint(code))
-      .filter((letter) => /[\p{L}\p{N}]/u.test(letter));
-    const query = parseQuery(letters.map((letter) => `a${letter}b`).join(" ")) ?? expect.fail();
-    const words = query.words.filter((word) => word.length > 1);
-    expect(words.length).toBeGreaterThan(130_000);
-    // FTS5 would take a word apart into one that ends with `a` and the word `b`.
-    const [, taken] = await env.DB.batch([
-      env.DB.prepare("INSERT INTO reading_index (text) VALUES (?)").bind(words.join(" ")),
-      env.DB.prepare("SELECT term FROM reading_words WHERE term IN ('a', 'b')"),
-      env.DB.prepare("INSERT INTO reading_index (reading_index) VALUES ('delete-all')"),
-    ]);
-    expect(taken?.results).toEqual([]);
   });
 });
 

@@ -68,16 +68,6 @@ describe("a version's weights", () => {
     });
   });
 
-  test("a version can have a hundred weights, one of them twice", async () => {
-    const world = await newWorld();
-    const uploads = await Promise.all(Array.from({ length: 99 }, () => uploaded(world.client)));
-    const files = [...uploads, ...uploads.slice(0, 1)];
-    const weights = files.map(({ id }, n) => ({ target: `/models/${n}`, file: id }));
-    await publish(world.client, world.model, { configuration: { weights } });
-    const job = await jobFor(world, world.client);
-    expect(filesOf(job).map(({ target, id }) => ({ target, file: id }))).toEqual(weights);
-  });
-
   test.each([
     ["a URL elsewhere", async () => "https://example.com/a.gguf", "is not a file of"],
     ["an invalid id", async () => "a.gguf", "is not a file of"],

@@ -3,7 +3,6 @@
 import { v7 as uuid } from "uuid";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
-import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { answer, chunk, finish, newOpenAi } from "../support/openai.ts";
 import { newResponses, PATH, refusal, resource } from "../support/openai-responses.ts";
 import { startClock, stopClock } from "../support/time.ts";
@@ -115,23 +114,6 @@ describe("an earlier response", () => {
     // A new ID is looked up four times, because its row may not be written yet.
     expect(find.mock.calls.length).toBeLessThanOrEqual(4);
     find.mockRestore();
-  });
-
-  test("items that are referred to are read only until they exceed what a request may have", async () => {
-    const said = "x".repeat(4_000_000);
-    const input = [];
-    for (let n = 0; n < 4; n++) {
-      const { id } = await completed({ input: said });
-      const list = await client.ok<{ data: { id: string }[] }>("GET", `${PATH}/${id}/input_items`);
-      input.push({ type: "item_reference", id: list.data[0]?.id ?? "" });
-    }
-    const read = vi.spyOn(PredictionObject.prototype, "get");
-    expect(await refusal(create({ input }))).toMatchObject({
-      status: 400,
-      code: "context_length_exceeded",
-    });
-    expect(read).toHaveBeenCalledTimes(3);
-    read.mockRestore();
   });
 
   test("a response that failed cannot be continued", async () => {

@@ -6,11 +6,11 @@ import type { Job } from "../../../src/protocol/runner.ts";
 import { Client } from "../support/client.ts";
 import { eventually } from "../support/eventually.ts";
 import { bytesOf, digestOf, isUnderWay, keysBelow, MIB, readFile } from "../support/files.ts";
+import { type Fields, formOf, PATH, pictureOf } from "../support/forms.ts";
 import { finish, newOpenAi } from "../support/openai.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { newClient } from "../support/world.ts";
 
-const PATH = "/v1/vendora/images/edits";
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3);
 const ANSWER = { data: [{ url: "https://images.invalid/1.png" }] };
 
@@ -28,16 +28,6 @@ beforeEach(async () => {
 afterEach(() => {
   vi.restoreAllMocks();
 });
-
-type Fields = [name: string, value: string | File][];
-
-function formOf(...fields: Fields): FormData {
-  const form = new FormData();
-  for (const [name, value] of fields) form.append(name, value);
-  return form;
-}
-const pictureOf = (bytes: Uint8Array<ArrayBuffer>, name = "ä b.png", type = "image/png") =>
-  new File([bytes], name, { type });
 
 const post = (body: BodyInit, headers: Record<string, string> = {}, signal?: AbortSignal) =>
   client.fetch(PATH, { method: "POST", body, headers, ...(signal && { signal }) });
@@ -101,25 +91,6 @@ describe("a form", () => {
     const body = formOf(["image", pictureOf(PNG)], ["model", model]);
     const response = await fresh.fetch(PATH, { method: "POST", body });
     expect(await response.json()).toMatchObject({ error: { param: "prompt" } });
-  });
-
-  test("a form's file can span several parts, and a repeat with its key is the same request", async () => {
-    const long = bytesOf(6 * MIB);
-    const form = () => formOf(["image", pictureOf(long)], ["model", model], ["prompt", "x"]);
-    const key = { "idempotency-key": "k" };
-    const { job, id } = await taken(form(), key);
-    const [file] = job.files;
-    expect(file?.stored).toMatchObject({ size: long.length, mime_type: "image/png" });
-    const again = await post(form(), key);
-    expect(again.headers.get("auspex-prediction-id")).toBe(id);
-    await again.text();
-    expect(await keysBelow()).toEqual([...before, `${id}/form-1-a-b.png`].sort());
-    const other = formOf(
-      ["image", pictureOf(bytesOf(6 * MIB, 3))],
-      ["model", model],
-      ["prompt", "x"],
-    );
-    expect((await post(other, key)).status).toBe(409);
   });
 });
 

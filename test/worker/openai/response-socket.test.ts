@@ -1,42 +1,14 @@
 /** Responses over a WebSocket: each message is a call, and its events are messages. */
 import { expect, test } from "vitest";
 import { ORIGIN } from "../support/client.ts";
-import { eventually } from "../support/eventually.ts";
 import { answer, newest, put } from "../support/openai.ts";
 import { newResponses, PATH } from "../support/openai-responses.ts";
+import { connectTo, type Message, upgrade } from "../support/response-socket.ts";
 import { newUser } from "../support/world.ts";
 
 const { client, fleet, model } = await newResponses();
 
-interface Message {
-  type: string;
-  stream_id?: string;
-  status?: number;
-  error?: { code: string; param: string | null };
-  response?: { id: string; output: { content: { text: string }[] }[] };
-}
-
-const upgrade = { headers: { upgrade: "websocket" } };
-
-async function connected() {
-  const { status, webSocket } = await client.fetch(PATH, upgrade);
-  expect(status).toBe(101);
-  if (!webSocket) throw new Error("no socket");
-  const messages: Message[] = [];
-  webSocket.addEventListener("message", ({ data }) => messages.push(JSON.parse(String(data))));
-  webSocket.accept();
-  const send = (message: object) => webSocket.send(JSON.stringify(message));
-  const create = (more: object = {}) =>
-    send({ type: "response.create", model, input: "Go on", ...more });
-  const until = (type: string, count = 1) =>
-    eventually(() =>
-      expect(messages.filter((message) => message.type === type)).toHaveLength(count),
-    );
-  const closed = new Promise<number>((resolve) =>
-    webSocket.addEventListener("close", ({ code }) => resolve(code)),
-  );
-  return { webSocket, messages, send, create, until, closed };
-}
+const connected = () => connectTo({ client, model });
 
 test("a message on the socket is a call, the next ones wait, and each event names its lane", async () => {
   const { webSocket, messages, create, until } = await connected();
@@ -101,23 +73,6 @@ test("an 18th message that waits is refused in its lane", async () => {
   await until("error");
   expect(messages[0]).toMatchObject({ status: 429, stream_id: "lane-17" });
   webSocket.close();
-});
-
-test("all sockets of an account together hold only one message of 7 MiB", async () => {
-  const [first, second] = [await connected(), await connected()];
-  const large = { input: "x".repeat(7 * 1024 * 1024) };
-  first.create(large);
-  const { channel } = await fleet.work();
-  second.create(large);
-  await second.until("error");
-  expect(second.messages).toMatchObject([{ status: 503, error: { code: "server_error" } }]);
-  await put(channel, "on");
-  await first.until("response.output_text.delta");
-  // The first message is no longer held once its answer has begun.
-  second.create(large);
-  await fleet.work();
-  expect(second.messages).toHaveLength(1);
-  for (const { webSocket } of [first, second]) webSocket.close();
 });
 
 test("a socket is closed after a message that is too large, and after 64 that are no calls", async () => {

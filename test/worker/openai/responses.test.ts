@@ -107,22 +107,6 @@ describe("a streamed response", () => {
   });
 });
 
-test("two responses at a time may have long instructions, and the next may follow at their end", async () => {
-  const instructions = "x".repeat(5 * 1024 * 1024);
-  const waiting = [create({ instructions }), create({ instructions, stream: true })];
-  const works = [await fleet.work(), await fleet.work()];
-  const third = await create({ instructions });
-  expect(third.status).toBe(429);
-  expect(await third.text()).toContain("Send long texts in 'input'");
-  for (const { channel } of works) await finish(channel, ["on"]);
-  for (const response of await Promise.all(waiting)) {
-    expect(response.status).toBe(200);
-    await response.body?.pipeTo(new WritableStream());
-  }
-  const [again] = await Promise.all([create({ instructions }), answer(fleet, "on")]);
-  expect(again.status).toBe(200);
-});
-
 test("a plain prediction is a response only if its input is a whole request", async () => {
   const { body } = await client.create({ model, input: { input: "hi" } });
   expect((await answer(fleet, "on")).call).toBe("responses");

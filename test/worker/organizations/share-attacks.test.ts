@@ -157,17 +157,6 @@ test("models of others displace none of the caller's own in the lists of the con
   expect((await list(2)).map(({ owner }) => owner)).toEqual([world.username, later.username]);
 });
 
-test("a collaborator who begins all the pushes they can leaves room for those of the owner", async () => {
-  const { client, model } = await newWorld();
-  const friend = await newUser();
-  await setShare(model, friend, "write");
-  const repository = new Repository(friend.client, model);
-  const begin = async (by: Repository) => (await by.send("POST", "blobs/uploads/")).status;
-  for (let n = 0; n < 100; n++) expect(await begin(repository)).toBe(202);
-  expect(await begin(repository)).toBe(429);
-  expect(await begin(repository.as(client))).toBe(202);
-});
-
 test("a former collaborator who runs a prediction again does not learn the model's new name", async () => {
   const friend = await newDashboardUser();
   const { client, model, username } = await newWorld();

@@ -27,6 +27,7 @@ beforeEach(async () => {
   ({ client, model } = world);
   runner = await world.runner(9);
 });
+
 afterEach(() => vi.restoreAllMocks());
 
 const create = async (input: { [name: string]: Json }, headers = {}) =>
@@ -164,22 +165,6 @@ describe("the address of a data URI's file in the input of another prediction", 
     await vi.waitFor(async () => expect(await keysBelow(first.id)).toEqual([]));
     expect(await digestOf(await nobody.fetch(urlIn(second)))).toBe(await digestOf(picture));
     expect((await client.refused("/v1/predictions", { model, input: again })).status).toBe(422);
-  });
-
-  test("inputs whose earlier files are together larger than a body are refused", async () => {
-    const sent = await Promise.all([1, 2].map(() => create({ image: uriOf(bytesOf(5_300_000)) })));
-    const [one, two] = sent.map(urlIn);
-    const kept = await strays();
-    const { status, body } = await client.refused("/v1/predictions", {
-      model,
-      input: { list: [one, two] },
-    });
-    expect(status).toBe(422);
-    expect(body.detail).toMatchObject([
-      { msg: expect.stringContaining("at most 10 MiB in total") },
-    ]);
-    expect(await strays()).toEqual(kept);
-    expect((await create({ list: [one ?? "", one ?? ""] })).status).toBe("pending");
   });
 
   test("a create that names an earlier file can be repeated under its key", async () => {

@@ -28,10 +28,10 @@ test("a prediction whose container is not ready in time fails", async () => {
   const id = await waiting();
   const one = await runner();
   const channel = await one.connect(await one.take());
-  for (let passed = 0; passed < 1_800; passed += 20) {
+  for (let passed = 0; passed < 1_800; passed += 28) {
     await channel.report([{ event: "setup", data: { phase: "pulling" } }]);
     expect(await client.status(id)).toBe("started");
-    await passes(20, id);
+    await passes(28, id);
   }
   expect(await client.get(id)).toMatchObject({ status: "failed", error: { source: "external" } });
   expect(await channel.next()).toMatchObject({ type: "fenced" });

@@ -4,35 +4,17 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { eventually } from "../support/eventually.ts";
-import { shown } from "../support/fleet.ts";
 import { objectOf, tablesOf } from "../support/objects.ts";
 import { Channel, type FakeRunner } from "../support/runner.ts";
 import { passes, startClock, stopClock } from "../support/time.ts";
+import { asideUntil, both, depth, free } from "../support/two-runners.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
 
-const depth = (world: World) => env.POOL.getByName(world.hardware).status();
-const free = (world: World, count: number) =>
-  eventually(async () => expect((await depth(world)).free).toBe(count));
-
 const refused = async (runner: FakeRunner, { lease }: Job) =>
   expect((await Channel.request(runner.client, lease)).status).toBe(409);
-
-const asideUntil = async ({ id }: FakeRunner) => (await shown(id))?.set_aside_until;
-
-/** A job that the first runner takes without a report, and the second gets 1.1 s later. */
-async function both(world: World, first: FakeRunner, second: FakeRunner) {
-  const polling = first.take();
-  await free(world, 1);
-  const id = await world.waiting();
-  const job = await polling;
-  const asked = second.take();
-  await free(world, 1);
-  await passes(1.1, id);
-  return { id, job, next: await asked };
-}
 
 async function pair() {
   const world = await newWorld();
@@ -76,23 +58,6 @@ describe("a runner that a second one outruns", () => {
       reason: "the attempt has ended",
     });
     await hasRoom(world, first);
-  });
-
-  test("a runner that never connects is set aside after three jobs, whatever was restarted or ended meanwhile", async () => {
-    const world = await newWorld();
-    const [first, second] = [await world.runner(), await world.runner()];
-    for (let n = 0; n < 3; n++) {
-      expect(await asideUntil(first)).toBeNull();
-      const { id, next } = await both(world, first, second);
-      const channel = await second.connect(next);
-      if (n === 0) await evictDurableObject(await objectOf(id), { webSockets: "hibernate" });
-      await channel.succeed();
-      await passes(3.8, id);
-      expect(await asideUntil(first)).toBeNull();
-      await passes(0.2, id);
-      await passes(1, id);
-    }
-    await eventually(async () => expect(await asideUntil(first)).not.toBeNull());
   });
 
   test("the slot of a runner is given away once it has connected, or after 5 s", async () => {

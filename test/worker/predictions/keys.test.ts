@@ -3,6 +3,7 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import { AccountObject } from "../../../src/objects/account/object.ts";
+import { sized } from "../../support/sized.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { countRows, inAccount, keepUp, rowOf, tablesOf } from "../support/objects.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -14,7 +15,7 @@ afterEach(() => {
 });
 
 /** Rounds of the last test. A thousand rounds passed when it was written, which took some minutes. */
-const ROUNDS = 5;
+const ROUNDS = sized(2, 20);
 const SEED = 18;
 
 const keyed = ({ client, model }: World, key: string, n = 1) =>

@@ -5,35 +5,24 @@ import type { PredictionObject } from "../../../src/objects/prediction/object.ts
 import { SNAPSHOT_CHARS } from "../../../src/objects/stubs/prediction.ts";
 import { eventually } from "../support/eventually.ts";
 import { holdTimers } from "../support/hold-timers.ts";
+import { large, outputs } from "../support/large-prediction.ts";
 import { objectOf } from "../support/objects.ts";
 import { newWorld } from "../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** The number of outputs exceeds what the reader's buffers hold. */
-const OUTPUTS = 40;
-/** The text has two and three bytes a character, so that chunks end within one. */
-const piece = (n: number) => `${n}: é€`.padEnd(150_000, "é€");
-const outputs = Array.from({ length: OUTPUTS }, (_, n) => piece(n));
-
-/** A prediction with 6 million characters of output. */
-async function large() {
-  const world = await newWorld();
-  const { id, channel } = await world.begun();
-  for (const output of outputs) await channel.output(output);
-  await channel.report([], { status: "succeeded", output: "items" });
-  return { ...world, id, path: `/v1/predictions/${id}` };
-}
+/** A prediction that tests only read. */
+const shared = await large();
 
 test("a large prediction arrives whole, and each of its rows is only a part of a message", async () => {
-  const { client, id } = await large();
+  const { client, id } = shared;
   const stub = await objectOf(id);
   expect(await stub.get(SNAPSHOT_CHARS)).toMatchObject({ terminal: true, body: null });
   expect((await client.get(id)).output).toEqual(outputs);
 });
 
 test("the ETag of a large prediction stays the same while it does, and saves reading it", async () => {
-  const { client, path, id } = await large();
+  const { client, path, id } = shared;
   const first = await client.fetch(path);
   await first.body?.cancel();
   const etag = first.headers.get("etag") ?? expect.fail("it has no ETag");
@@ -86,7 +75,7 @@ test("a read breaks off when the data is deleted meanwhile: half of it must not 
 });
 
 test("other calls are answered while one reader is slow", async () => {
-  const { client, path, id } = await large();
+  const { client, path, id } = shared;
   const { body } = await client.fetch(path);
   const reader = body?.getReader() ?? expect.fail("it has no body");
   await reader.read();
@@ -105,7 +94,7 @@ async function readBeginning(response: Response) {
 
 test("an account reads fifty at once, and one more after a reader left or took nothing for 60 s", async () => {
   const elapse = holdTimers(60_000);
-  const { client, path, id } = await large();
+  const { client, path, id } = shared;
   const open = async () => readBeginning(await client.fetch(path));
   const readers = [];
   for (let n = 0; n < 50; n++) readers.push(await open());
@@ -123,15 +112,4 @@ test("an account reads fifty at once, and one more after a reader left or took n
   };
   await expect(readOn()).rejects.toThrow();
   await Promise.allSettled(readers.map((reader) => reader.cancel()));
-});
-
-test("a read with a matching ETag, or of a HEAD, takes no place of the fifty", async () => {
-  const { client, path } = await large();
-  const first = await client.fetch(path);
-  await first.body?.cancel();
-  const headers = { "if-none-match": first.headers.get("etag") ?? "" };
-  for (let n = 0; n < 60; n++) {
-    expect((await client.fetch(path, { headers })).status).toBe(304);
-    expect((await client.fetch(path, { method: "HEAD" })).status).toBe(200);
-  }
 });

@@ -1,6 +1,7 @@
 /** Large values that objects store themselves: they come back unchanged, and no row is as large as 2 MB. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { expect, test } from "vitest";
+import { sized } from "../../support/sized.ts";
 import { eventsOf, named } from "../support/events.ts";
 import { logRowsOf, objectOf } from "../support/objects.ts";
 import { newWorld } from "../support/world.ts";
@@ -35,7 +36,7 @@ test("an input up to 1 MiB comes with the job, a larger one does not", async () 
   expect((await one.take()).input).toBeUndefined();
 });
 
-test.each([1_000, 100_001, 299_000])(
+test.each(sized([100_001], [1_000, 100_001, 299_000]))(
   "awkward text of %i characters is never torn",
   async (length) => {
     const { client, model, runner } = await newWorld();
@@ -53,44 +54,6 @@ test.each([1_000, 100_001, 299_000])(
     expect(await largestRow(body.id)).toBeLessThan(2_000_000);
   },
 );
-
-/** JSON text of `characters` characters, three bytes each except for the quotes. */
-const euros = (characters: number) => "€".repeat(characters - 2);
-
-test("a frame has 600,000 characters of JSON at most, in however many events", async () => {
-  const { client, begun } = await newWorld();
-  const { id, channel } = await begun();
-  await channel.output(euros(599_900));
-  await channel.output(euros(199_900), euros(199_900), euros(199_900));
-  expect(await largestRow(id)).toBeLessThan(2_000_000);
-  const events = [
-    { event: "output", data: euros(300_000) },
-    { event: "logs", data: euros(300_001) },
-  ];
-  expect(await channel.exchange({ type: "events", seq: 4, events })).toMatchObject({
-    type: "fenced",
-  });
-  const found = await client.get(id);
-  expect(found).toMatchObject({ status: "failed", error: { source: "internal" } });
-  expect(found.output).toHaveLength(4);
-});
-
-test("a row has room for what is around the values of many events, and for the end of its run", async () => {
-  const { client, begun } = await newWorld();
-  const { id, channel } = await begun();
-  const many = Array.from({ length: 3_000 }, () => 1);
-  // Each event is smaller than a frame may be; the frame's limit counts neither the events of an end nor its
-  // state.
-  const events = [euros(500_000), ...many].map((data) => ({ event: "output", data }) as const);
-  const error = {
-    source: "external",
-    message: "\u0001".repeat(10_000),
-    detail: euros(16_000),
-  } as const;
-  await channel.report(events, { status: "failed", output: "items", error });
-  expect(await client.get(id)).toMatchObject({ status: "failed" });
-  expect(await largestRow(id)).toBeLessThan(1_600_000);
-});
 
 test("the detail of an error and the metrics stay within what a row can hold", async () => {
   const { client, begun } = await newWorld();
@@ -118,16 +81,6 @@ test("large metrics are kept once, however often one of them changes", async () 
   expect(rows.reduce((units, body) => units + body.length, 0)).toBeLessThan(50_000);
   await abortAllDurableObjects();
   expect((await client.get(id)).metrics).toEqual({ ...metrics, [name]: 20 });
-});
-
-test("a reference to a stored value counts with all that it says", async () => {
-  const { begun } = await newWorld();
-  const { channel } = await begun();
-  const data = { name: "a", size: 1, more: "x".repeat(590_000) };
-  const events = [{ event: "stored" as const, data }];
-  for (let seq = 2; seq < 33; seq++) await channel.exchange({ type: "events", seq, events });
-  const last = await channel.exchange({ type: "events", seq: 33, events });
-  expect(last).toMatchObject({ type: "fenced" });
 });
 
 test("a log of many small frames is replayed whole", async () => {

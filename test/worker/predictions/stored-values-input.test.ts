@@ -1,6 +1,7 @@
 /** Large inputs: they are in R2 before the prediction begins, or leave nothing there. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { sized } from "../../support/sized.ts";
 import { keysBelow, MIB, readInput } from "../support/files.ts";
 import { countRows, keepUp, refuseRows } from "../support/objects.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -14,22 +15,21 @@ const MAX_WAITING = 20;
 describe("a large input", () => {
   const textOf = (bytes: number) => ({ text: "i".repeat(bytes - '{"text":""}'.length) });
 
-  test.each([
-    [MIB, true],
-    [MIB + 1, false],
-    [9 * MIB, false],
-  ])("an input of %i bytes travels with the job: %s", async (bytes, inline) => {
-    const { client, model, runner } = await newWorld();
-    const input = textOf(bytes);
-    const { body } = await client.create({ model, input });
-    const one = await runner();
-    const job = await one.take();
-    expect(job.input !== undefined).toBe(inline);
-    const read = await (await readInput(one, job)).json<{ input: typeof input }>();
-    expect(read.input.text === input.text).toBe(true);
-    expect(body.input).toEqual(input);
-    expect(await keysBelow(body.id)).toHaveLength(inline ? 0 : 1);
-  });
+  test.each([[MIB, true], [MIB + 1, false], ...sized<[number, boolean][]>([], [[9 * MIB, false]])])(
+    "an input of %i bytes travels with the job: %s",
+    async (bytes, inline) => {
+      const { client, model, runner } = await newWorld();
+      const input = textOf(bytes);
+      const { body } = await client.create({ model, input });
+      const one = await runner();
+      const job = await one.take();
+      expect(job.input !== undefined).toBe(inline);
+      const read = await (await readInput(one, job)).json<{ input: typeof input }>();
+      expect(read.input.text === input.text).toBe(true);
+      expect(body.input).toEqual(input);
+      expect(await keysBelow(body.id)).toHaveLength(inline ? 0 : 1);
+    },
+  );
 
   test("a large input is counted in bytes, not in characters", async () => {
     const { client, model } = await newWorld();
@@ -85,26 +85,32 @@ describe("a large input", () => {
     expect(await strays(body.id)).toEqual([]);
   });
 
-  test.each([{}, key])("an input without room in the line leaves nothing: %j", async (headers) => {
-    const { client, model, user_id, waiting } = await emptied();
-    for (let n = 0; n < MAX_WAITING; n++) await waiting();
-    const { status } = await client.refused("/v1/predictions", { model, input }, headers);
-    expect(status).toBe(429);
-    expect(await countRows(user_id)).toBe(MAX_WAITING);
-    expect(await strays()).toEqual([]);
-  });
+  test.each(sized([key], [{}, key]))(
+    "an input without room in the line leaves nothing: %j",
+    async (headers) => {
+      const { client, model, user_id, waiting } = await emptied();
+      for (let n = 0; n < MAX_WAITING; n++) await waiting();
+      const { status } = await client.refused("/v1/predictions", { model, input }, headers);
+      expect(status).toBe(429);
+      expect(await countRows(user_id)).toBe(MAX_WAITING);
+      expect(await strays()).toEqual([]);
+    },
+  );
 
-  test.each([{}, key])("a large input while R2 is down is a 503: %j", async (headers) => {
-    const { client, model, runner } = await emptied();
-    const put = vi.spyOn(env.FILES, "put").mockRejectedValue(new Error("R2 is down"));
-    const { status, body } = await client.refused("/v1/predictions", { model, input }, headers);
-    expect([status, body.title]).toEqual([503, "Temporarily unavailable"]);
-    put.mockRestore();
-    const created = await client.create({ model, input }, headers);
-    const [job, ...more] = await (await runner(2)).claim();
-    expect([job?.prediction_id, more]).toEqual([created.body.id, []]);
-    expect(await strays(created.body.id)).toEqual([]);
-  });
+  test.each(sized([key], [{}, key]))(
+    "a large input while R2 is down is a 503: %j",
+    async (headers) => {
+      const { client, model, runner } = await emptied();
+      const put = vi.spyOn(env.FILES, "put").mockRejectedValue(new Error("R2 is down"));
+      const { status, body } = await client.refused("/v1/predictions", { model, input }, headers);
+      expect([status, body.title]).toEqual([503, "Temporarily unavailable"]);
+      put.mockRestore();
+      const created = await client.create({ model, input }, headers);
+      const [job, ...more] = await (await runner(2)).claim();
+      expect([job?.prediction_id, more]).toEqual([created.body.id, []]);
+      expect(await strays(created.body.id)).toEqual([]);
+    },
+  );
 
   test("a large input that could not be deleted is found by its account", async () => {
     const { client, model, user_id, waiting } = await emptied();

@@ -31,8 +31,8 @@ test("a blob can arrive in one PATCH without a length, as from docker and podman
 
 test("a blob can arrive in many PATCHes of any length, with the last chunk in the PUT", async () => {
   const repository = await newRepository();
-  const bytes = randomBytes(2 * PART_BYTES + 1_000);
-  const cuts = [0, 10, 3_000_000, PART_BYTES, PART_BYTES + 77, 2 * PART_BYTES + 500];
+  const bytes = randomBytes(PART_BYTES + 1_000);
+  const cuts = [0, 10, 3_000_000, PART_BYTES, PART_BYTES + 77];
   const location = await repository.begin();
   for (const [n, first] of cuts.slice(0, -1).entries()) {
     const response = await repository.chunk(location, bytes.slice(first, cuts[n + 1]), first);

@@ -1,31 +1,11 @@
 /** Calls of remote versions with images and sound: forms that the host gets, and files of its answers. */
 import { expect, test } from "vitest";
 import { wavOf } from "../../support/wav.ts";
-import { received, script } from "../support/receiver.ts";
-import { jsonOf, newRemoteWorld } from "../support/remote.ts";
-
-const FLAGS = {
-  vendora_images_generations: true,
-  vendora_images_edits: true,
-  vendora_audio_speech: true,
-  vendora_audio_transcriptions: true,
-};
+import { jsonOf } from "../support/remote.ts";
+import { IMAGES, newMediaWorld } from "../support/remote-media.ts";
 
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const IMAGES = "/images/generations";
-
-/** Returns a world whose host answers a path, one behaviour after the other. */
-async function newMediaWorld(path: string, ...answers: Parameters<typeof script>[1][]) {
-  const world = await newRemoteWorld({ compatibilities: FLAGS });
-  await script(`${world.base}${path}`, ...answers);
-  const requests = (count: number) => received(`${world.base}${path}`, count);
-  const last = async () => {
-    const { items } = await world.client.ok<{ items: { id: string }[] }>("GET", "/v1/predictions");
-    return world.client.get(items[0]?.id ?? "");
-  };
-  return { ...world, requests, last };
-}
 
 const formOf = (fields: Record<string, string | File>) => {
   const form = new FormData();
@@ -144,14 +124,4 @@ test("a stream of an image stores each picture, and counts the last", async () =
   ]);
   expect(text.split(PNG)).toHaveLength(3);
   expect(await last()).toMatchObject({ metrics: { images: 1 } });
-});
-
-test("an answer with images that is larger than 16 MiB fails the prediction, and says so", async () => {
-  const data = [{ b64_json: "A".repeat(17 * 1024 ** 2) }];
-  const { client, model } = await newMediaWorld(IMAGES, jsonOf({ created: 1, data }));
-  const answer = await client.post(`/v1/vendora${IMAGES}`, { model, prompt: "Hills" });
-  expect(answer.status).toBe(502);
-  expect(await answer.json()).toMatchObject({
-    error: { message: expect.stringContaining("larger than 16777216 bytes") },
-  });
 });

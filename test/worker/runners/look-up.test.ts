@@ -1,6 +1,5 @@
 /** An operator's look-ups of predictions: within an account, or by the ID alone. */
 import { env } from "cloudflare:workers";
-import { v7 as uuid } from "uuid";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { newPredictionUuid } from "../../../src/domain/predictions/prediction-id.ts";
 import { timeOfId } from "../../../src/lib/hex.ts";
@@ -9,18 +8,15 @@ import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import {
   type OperatorPrediction,
   operatorPrediction,
-  type PredictionSearch,
   predictionSearch,
 } from "../../../src/protocol/operator.ts";
 import { writeCounts } from "../../../src/storage/models/counts.ts";
-import { eventually } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";
-import { rowOf, tellCounts } from "../support/objects.ts";
+import { ended, NOT_FOUND, ofAnybody, ofUser, SECRET, search } from "../support/look-ups.ts";
+import { tellCounts } from "../support/objects.ts";
 import { db } from "../support/query-plans.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser, newWorld, operator } from "../support/world.ts";
-
-const SECRET = "the-secret-of-the-prompt";
 
 beforeEach(() => {
   stopClock();
@@ -28,31 +24,11 @@ beforeEach(() => {
   vi.setSystemTime(Math.max(Date.now(), timeOfId(newPredictionUuid())));
   captureLog("info");
 });
+
 afterEach(() => {
   vi.restoreAllMocks();
   startClock();
 });
-
-async function ended() {
-  const world = await newWorld();
-  const id = await world.waiting({ prompt: SECRET });
-  const runner = await world.runner();
-  const { channel } = await runner.work();
-  await channel.report([{ event: "output", data: SECRET }], {
-    status: "succeeded",
-    output: "value",
-    setup_seconds: 1.5,
-    execution_seconds: 0.25,
-  });
-  await eventually(async () => expect((await rowOf(id))?.status).toBe("succeeded"));
-  return { world, id, runner };
-}
-
-const ofUser = (username: string, id: string) => `/v1/operator/users/${username}/predictions/${id}`;
-const ofAnybody = (id: string) => `/v1/operator/predictions/${id}`;
-const search = (id: string) => operator.ok<PredictionSearch>("GET", ofAnybody(id));
-
-const NOT_FOUND = { found: null, unanswered: [], next_cursor: null, next_url: null };
 
 describe("a look-up within an account", () => {
   test("a look-up has the list's fields, the account, the runner and the attempts, and is logged", async () => {
@@ -133,49 +109,6 @@ describe("a look-up by the id alone", () => {
       found: true,
       asked: 1,
     });
-  });
-
-  test("a search for an unknown id finds nothing", async () => {
-    advance(86_400);
-    await ended();
-    await tellCounts();
-    expect(await search(newPredictionUuid())).toEqual({ ...NOT_FOUND, asked: 1 });
-    advance(86_400);
-    expect(await search(uuid({ msecs: Date.now() }))).toEqual({ ...NOT_FOUND, asked: 0 });
-  });
-
-  test("a search names accounts that do not answer", async () => {
-    advance(86_400);
-    const { world, id } = await ended();
-    const { username } = world;
-    await tellCounts();
-    vi.spyOn(AccountObject.prototype, "find").mockImplementation(() => {
-      throw new Error("the account is down");
-    });
-    expect(await search(id)).toEqual({ ...NOT_FOUND, asked: 1, unanswered: [username] });
-  });
-
-  test("a search of many accounts takes several requests", async () => {
-    advance(86_400);
-    const { world, id } = await ended();
-    const other = await newWorld();
-    await other.waiting();
-    await tellCounts();
-    // The other account has reported counts of 200 models before the prediction's account reported its own.
-    const told = Array.from({ length: 200 }, () => ({
-      user_id: other.user_id,
-      model_id: crypto.randomUUID(),
-      predictions: 1,
-    }));
-    await writeCounts(db, told, Date.now() - 60_000);
-    const first = await search(id);
-    expect(first).toMatchObject({ found: null, asked: 1, next_cursor: expect.any(String) });
-    expect(new URL(first.next_url ?? "").searchParams.get("cursor")).toBe(first.next_cursor);
-    const second = await operator.ok<PredictionSearch>("GET", first.next_url ?? "");
-    expect(second).toMatchObject({ ...NOT_FOUND, found: { id } });
-    expect(second.found?.account).toMatchObject({ id: world.user_id });
-    const wrong = `${ofAnybody(newPredictionUuid())}?cursor=${first.next_cursor}`;
-    expect((await operator.json("GET", wrong)).status).toBe(422);
   });
 });
 

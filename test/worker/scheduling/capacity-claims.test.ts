@@ -1,33 +1,18 @@
 /** Capacity claims: warm-ups start their containers, which runners keep and the pool stops for nobody. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { CapacityClaim } from "../../../src/objects/stubs/pool.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { Caller } from "../../../src/services/access/access.ts";
 import { createPrediction } from "../../../src/services/predictions/create-prediction.ts";
 import { getServices } from "../../../src/services/services.ts";
-import { readyContainer } from "../../protocol/runner-snapshot.ts";
+import { claimedWorld, claimOf, containerOf, told } from "../support/capacity-claims.ts";
 import { eventually } from "../support/eventually.ts";
-import { timersFollowClock } from "../support/hold-timers.ts";
 import { lineOf, openPolls, pool, restart } from "../support/pool.ts";
-import type { FakeRunner } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
-import { newWorld, type World } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-const claimOf = (world: World, job: Job, changes: Partial<CapacityClaim> = {}): CapacityClaim => ({
-  deployment_id: "deployment",
-  release: 1,
-  owner_id: world.user_id,
-  hardware: world.hardware,
-  gpus: 0,
-  container_key: job.keys.container,
-  min: 1,
-  max: null,
-  ...changes,
-});
 
 /** Creates a warm-up as the service does. @returns its ID */
 async function warmUp(world: World): Promise<string> {
@@ -53,26 +38,6 @@ async function warmUp(world: World): Promise<string> {
   });
   return created.id;
 }
-
-/** Returns a world, and a job that has run there, for the key of its containers. */
-async function claimedWorld() {
-  const world = await newWorld({ input: { type: "object", required: ["prompt"] } });
-  timersFollowClock();
-  const runner = await world.runner(2);
-  await world.waiting({ prompt: "a" });
-  await lineOf(world, 1);
-  const { job, channel } = await runner.work();
-  await channel.succeed("b");
-  await runner.tellState({ jobs: [], containers: [] });
-  return { world, runner, job };
-}
-
-const containerOf = (world: World, job: Job, name: string) =>
-  readyContainer({ name, key: job.keys.container, hardware: world.hardware });
-
-/** Reports an idle container of the job's key, and others. @returns the names that the runner keeps */
-const told = async (runner: FakeRunner, ...containers: ReturnType<typeof readyContainer>[]) =>
-  (await runner.tellState({ jobs: [], containers })).body.keep;
 
 test("a warm-up starts a container of its own, and its runner is told to keep that", async () => {
   const { world, runner, job } = await claimedWorld();
@@ -124,23 +89,6 @@ test("claims survive a restart of the pool, and lapse an hour after they were to
   await eventually(async () => expect(await told(runner, kept)).toBeUndefined());
   await restart(world);
   expect(await told(runner, kept)).toBeUndefined();
-});
-
-test("more claims than a row of SQLite can have survive a restart of the pool", async () => {
-  const { world, runner, job } = await claimedWorld();
-  const others = Array.from({ length: 12_000 }, (_, n) =>
-    claimOf(world, job, {
-      deployment_id: `other-${n}`,
-      container_key: `${n}`.padStart(64, "0"),
-      min: 0,
-    }),
-  );
-  await pool(world).setCapacityClaims([...others, claimOf(world, job)]);
-  await restart(world);
-  expect(await told(runner, containerOf(world, job, "one"))).toEqual(["one"]);
-  await pool(world).setCapacityClaims([]);
-  await restart(world);
-  expect((await told(runner, containerOf(world, job, "one"))) ?? []).toEqual([]);
 });
 
 test("a runner is not told to keep containers once the claims are gone", async () => {

@@ -46,37 +46,6 @@ test("a runner that never connects for its jobs is set aside after three, and ot
   await polling;
 });
 
-test("a new runner that takes jobs without connecting delays four jobs of eight by a second", async () => {
-  const world = await newWorld();
-  for (let n = 1; n <= 8; n++) await world.waiting();
-  await lineOf(world, 8);
-  const liar = await boaster(world);
-  const hoarded: Job[] = [];
-  while (hoarded.length < 4) hoarded.push(...(await liar.claim(NONE)));
-  const polling = liar.poll(NONE);
-  const healthy = await world.runner(8);
-  const served = new Set<string>();
-  const serve = async () => {
-    for (const job of await healthy.claim({ free: 8 - served.size })) {
-      served.add(job.prediction_id);
-      await healthy.connect(job);
-    }
-  };
-  while (served.size < 4) await serve();
-  await lineOf(world, 0);
-  for (let turn = 1; turn <= 5 && served.size < 8; turn++) {
-    const late = hoarded.find(({ prediction_id }) => !served.has(prediction_id));
-    const serving = serve();
-    // An alarm that is due by now may go off by itself, and answers the poll.
-    await Promise.race([serving, openPolls(world, 996 + 8 - served.size)]);
-    if (late) await passes(1.1, late.prediction_id);
-    await serving;
-  }
-  expect(served.size).toBe(8);
-  await pool(world).removeRunner(liar.id, liar.session);
-  await polling;
-});
-
 describe("a runner that declines everything with a changed state", () => {
   let changes = 0;
 

@@ -8,8 +8,8 @@ import { Client } from "./client.ts";
 import type { FakeRunner } from "./runner.ts";
 
 export const MIB = 1024 ** 2;
-/** The part size of wrangler.toml. */
-export const PART = 16 * MIB;
+/** The part size of the Worker in these tests (test/projects/worker.ts). */
+export const PART = 5 * MIB;
 
 /** A client without a token. */
 export const nobody = new Client(undefined);
