@@ -10,6 +10,7 @@ import { isRetryable, reasonOf, statusOf } from "../lib/error.ts";
 import { Downloads } from "./downloads.ts";
 import { PartialFile } from "./partial-file.ts";
 import type { WeightProgress } from "./progress.ts";
+import type { rangeBytes } from "./range-plan.ts";
 import { type FileSource, requestWhole } from "./range-request.ts";
 import { unpackLayer } from "./unpack-layer.ts";
 import type { LayerFile, WeightLayer } from "./weight-manifest.ts";
@@ -53,8 +54,11 @@ export class WeightFetcher {
   readonly #shared = new SharedWork<typeof DONE, Waiter>();
   readonly #limit = pLimit(AT_ONCE);
 
-  constructor(store: WeightStore) {
+  readonly #rangeBytes: typeof rangeBytes;
+
+  constructor(store: WeightStore, bytesOfRange: typeof rangeBytes) {
     this.#store = store;
+    this.#rangeBytes = bytesOfRange;
   }
 
   /** Fetches a file, unless it is there. @throws Failure; the signal's reason */
@@ -182,7 +186,7 @@ export class WeightFetcher {
       },
     };
     try {
-      const opened = await PartialFile.open(held.path(name), size);
+      const opened = await PartialFile.open(held.path(name), size, this.#rangeBytes(size));
       partial = opened;
       onBytes(opened.come);
       const fetch: Step = (signal) => this.#downloads.fetch(opened, { sources, onBytes, signal });

@@ -10,14 +10,7 @@
 import { type FileHandle, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import { internal } from "../../../src/run/failure.ts";
-import {
-  type ByteRange,
-  frontRange,
-  missingRanges,
-  rangeAt,
-  rangeBytes,
-  rangeCount,
-} from "./range-plan.ts";
+import { type ByteRange, frontRange, missingRanges, rangeAt, rangeCount } from "./range-plan.ts";
 
 const READ_BYTES = 1024 * 1024;
 
@@ -34,9 +27,11 @@ export class PartialFile {
   #front = 0;
   #change = Promise.withResolvers<void>();
 
-  /** Opens the files that an earlier process has left, or makes new ones. */
-  static async open(path: string, size: number): Promise<PartialFile> {
-    const bytes = rangeBytes(size);
+  /**
+   * Opens the files that an earlier process has left, or makes new ones.
+   * @param bytes of each range but the last
+   */
+  static async open(path: string, size: number, bytes: number): Promise<PartialFile> {
     const title = JSON.stringify({ size, bytes, boot: BOOT.trim() });
     const [first, ...lines] = (await readFile(`${path}.ranges`, "utf8").catch(() => "")).split(
       "\n",

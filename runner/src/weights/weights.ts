@@ -16,6 +16,7 @@ import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
 import { AT_ONCE, type FetchContext, type RemoteFile, WeightFetcher } from "./fetch-weights.ts";
 import { WeightProgress } from "./progress.ts";
+import { rangeBytes } from "./range-plan.ts";
 import type { FileSource } from "./range-request.ts";
 import {
   MAX_CONFIGURATION_BYTES,
@@ -38,6 +39,8 @@ export interface WeightOptions {
   /** The limit of all files in it. */
   bytes: number;
   url: string;
+  /** Bytes of each range of a file; tests have smaller ranges, so that small files have several. */
+  rangeBytes?: typeof rangeBytes;
 }
 
 export interface WeightsRequest extends Pick<Job, "image" | "keys"> {
@@ -76,11 +79,11 @@ export class Weights implements EvictionSource {
   readonly #fetcher: WeightFetcher;
   readonly #folders: ScratchFolders;
 
-  constructor({ directory, bytes, url }: WeightOptions, log: Log) {
+  constructor({ directory, bytes, url, ...options }: WeightOptions, log: Log) {
     this.folder = directory;
     this.#url = url;
     this.#store = new WeightStore(directory, bytes, log);
-    this.#fetcher = new WeightFetcher(this.#store);
+    this.#fetcher = new WeightFetcher(this.#store, options.rangeBytes ?? rangeBytes);
     this.#folders = new ScratchFolders(this.#store.folder.mounts);
   }
 

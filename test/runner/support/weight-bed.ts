@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
+import type { Log } from "../../../runner/src/lib/log.ts";
 import { type MountedWeights, Weights } from "../../../runner/src/weights/weights.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { JobWeight } from "../../../src/protocol/weights.ts";
@@ -11,6 +12,10 @@ import { GRANT, IMAGE, WeightServer } from "./weight-server.ts";
 
 export const MIB = 1024 ** 2;
 export const GB = 1024 ** 3;
+/** The size of the ranges in which a store of the tests fetches files. */
+const RANGE = 64 * 1024;
+/** An eighth of a range, of which files are multiples. */
+export const EIGHTH = RANGE / 8;
 
 export let folder: string;
 export let server: WeightServer;
@@ -30,9 +35,15 @@ export function useWeights(): void {
 }
 
 /** Opens the store again, as the next process of the runner does. */
-export async function restart(bytes = GB, log = silent): Promise<void> {
-  weights = new Weights({ directory: folder, bytes, url: server.url }, log);
+export async function restart(bytes = GB, options: RestartOptions = {}): Promise<void> {
+  const { log = silent, rangeBytes = () => RANGE } = options;
+  weights = new Weights({ directory: folder, bytes, url: server.url, rangeBytes }, log);
   await weights.start();
+}
+
+interface RestartOptions {
+  log?: Log;
+  rangeBytes?: (size: number) => number;
 }
 
 interface Options {

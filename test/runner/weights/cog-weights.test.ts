@@ -6,10 +6,10 @@ import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { JobWeight } from "../../../src/protocol/weights.ts";
 import {
   contentOf,
+  EIGHTH,
   filesIn,
   folder,
   GB,
-  MIB,
   ON_ITS_WAY,
   open,
   restart,
@@ -22,7 +22,7 @@ import { noise } from "../support/weight-server.ts";
 useWeights();
 
 describe("a weight of Cog", () => {
-  const [large, small] = [noise(20 * MIB, 2), noise(2_000, 3)];
+  const [large, small] = [noise(20 * EIGHTH, 2), noise(2_000, 3)];
   const LAYERS = [
     { files: { "model/large.bin": large } },
     { compression: "gzip", files: { "config.json": small, "model/empty": Buffer.of() } },
@@ -81,12 +81,12 @@ describe("a weight of Cog", () => {
 
   test("a weight of Cog reports its progress, in bytes of the missing files", async () => {
     const reports: SetupProgress[] = [];
-    const layers = [{ files: { a: noise(60 * MIB) } }];
+    const layers = [{ files: { a: noise(60 * EIGHTH) } }];
     await (await open([server.cog("/w", layers)], { reports })).release();
     expect(reports.length).toBeGreaterThan(0);
     for (const { phase, message } of reports) {
       expect(phase).toBe("pulling");
-      expect(message).toMatch(/^loading the weights: \d+ of 63 MB$/);
+      expect(message).toMatch(/^loading the weights: \d+ of 493 kB$/);
     }
     const parts = reports.map(({ progress }) => progress ?? 0);
     expect(parts).toEqual(parts.toSorted((a, b) => a - b));

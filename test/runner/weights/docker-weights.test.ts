@@ -68,7 +68,7 @@ function run(model: string, weights: JobWeight[], more: JobOptions = {}) {
 /** Returns a file, and a weight that Cog packs. */
 function bothKinds(model: string): JobWeight[] {
   server.repository = box.images[model]?.repository ?? "";
-  const files = { "a/b.txt": Buffer.from("inside"), "large.bin": noise(9_000_000) };
+  const files = { "a/b.txt": Buffer.from("inside"), "large.bin": noise(90_000) };
   return [
     server.cog("/src/weights", [{ compression: "gzip", files }]),
     server.upload("/models/a.txt", Buffer.from("the weights")),
