@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { expectErrorBody } from "../../published/validate.ts";
+import { sized } from "../../support/sized.ts";
 import type { Client } from "../support/client.ts";
 import { bytesOf, MIB, storeFile } from "../support/files.ts";
 import { dataOf, failed, finish, newOpenAi } from "../support/openai.ts";
@@ -70,17 +71,21 @@ describe("an answer", () => {
     expectErrorBody(await base64.json());
   });
 
-  test.each<[string, Json]>([
+  const NO_IMAGES: [string, Json][] = [
     ["text", "hills"],
     ["numbers", [1, 2]],
     ["nothing", []],
     ["more than a call asks for", Array(101).fill("https://images.invalid/1.png")],
-  ])("an output of %s is a model_error", async (_, output) => {
-    const response = await answered({}, async () => [output]);
-    expect(response.status).toBe(502);
-    expect(await response.json()).toMatchObject({ error: { code: "model_error" } });
-    expect(response.headers.get("x-should-retry")).toBe("false");
-  });
+  ];
+  test.each(NO_IMAGES.slice(0, sized(1, NO_IMAGES.length)))(
+    "an output of %s is a model_error",
+    async (_, output) => {
+      const response = await answered({}, async () => [output]);
+      expect(response.status).toBe(502);
+      expect(await response.json()).toMatchObject({ error: { code: "model_error" } });
+      expect(response.headers.get("x-should-retry")).toBe("false");
+    },
+  );
 });
 
 describe("a stream", () => {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { findBase64Data } from "../../../src/domain/files/json-data-uris.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { PredictionWithIO } from "../../../src/protocol/prediction.ts";
+import { sized } from "../../support/sized.ts";
 import type { Client } from "../support/client.ts";
 import { bytesOf, digestOf, keysBelow, nobody, readFile } from "../support/files.ts";
 import { countRows } from "../support/objects.ts";
@@ -77,7 +78,7 @@ describe("a long data URI", () => {
     await vi.waitFor(async () => expect(await keysBelow(id)).toEqual([]));
   });
 
-  test.each<[string, Json]>([
+  const UNTOUCHED: [string, Json][] = [
     ["a short data URI", uriOf(bytesOf(90_000))],
     ["a data URI within a text", `Look: ${uri}`],
     ["a data URI that is not base64", `data:text/plain,${"x".repeat(LONG)}`],
@@ -89,11 +90,15 @@ describe("a long data URI", () => {
       "a data URI in another case, which a runner could not write back,",
       uri.replace("base64", "Base64"),
     ],
-  ])("%s stays as it is", async (_, value) => {
-    const body = await create({ value });
-    expect(body.input).toEqual({ value });
-    expect(await strays()).toEqual([]);
-  });
+  ];
+  test.each(UNTOUCHED.slice(0, sized(2, UNTOUCHED.length)))(
+    "%s stays as it is",
+    async (_, value) => {
+      const body = await create({ value });
+      expect(body.input).toEqual({ value });
+      expect(await strays()).toEqual([]);
+    },
+  );
 
   test("data URIs among others and text of all kinds are found where they are", async () => {
     const sound = bytesOf(LONG + 1, 3);
@@ -211,7 +216,7 @@ describe("an image of messages", () => {
 
   const toolUse = { type: "tool_use", id: "a", name: "b", input: { data: base64 } };
 
-  test.each<[string, Json]>([
+  const SOURCES: [string, Json][] = [
     [
       "a document",
       messagesOf({ type: "document", source: { ...encoded, media_type: "application/pdf" } }),
@@ -227,12 +232,16 @@ describe("an image of messages", () => {
       "an image without a media type",
       messagesOf({ type: "image", source: { ...encoded, media_type: "?" } }),
     ],
-  ])("the source of %s stays as it is", async (_, messages) => {
-    const { input, files } = await sent(messages);
-    expect(input?.messages).toEqual(messages);
-    expect(files).toEqual([]);
-    expect(await strays()).toEqual([]);
-  });
+  ];
+  test.each(SOURCES.slice(0, sized(1, SOURCES.length)))(
+    "the source of %s stays as it is",
+    async (_, messages) => {
+      const { input, files } = await sent(messages);
+      expect(input?.messages).toEqual(messages);
+      expect(files).toEqual([]);
+      expect(await strays()).toEqual([]);
+    },
+  );
 });
 
 describe("base64 in a body", () => {

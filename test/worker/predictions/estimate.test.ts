@@ -1,44 +1,17 @@
 /** Estimates of predictions, which are not created. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Estimate } from "../../../src/protocol/estimate.ts";
-import type { Metrics } from "../../../src/protocol/event.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { newBudget, ranBefore } from "../support/budgets.ts";
 import { Client } from "../support/client.ts";
-import { newDashboardUser } from "../support/dashboard-users.ts";
-import { eventually } from "../support/eventually.ts";
-import { accountOf, rowOf } from "../support/objects.ts";
+import { AT, created, estimateOf, runs, setPrice } from "../support/estimates.ts";
+import { accountOf } from "../support/objects.ts";
 import { newOrganization } from "../support/organizations.ts";
-import { advance, startClock, stopClock } from "../support/time.ts";
-import { Visitor } from "../support/visitor.ts";
-import { newClient, newUser, newWorld, operator, type World } from "../support/world.ts";
+import { startClock, stopClock } from "../support/time.ts";
+import { newClient, newUser, newWorld, operator } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-const AT = "/v1/predictions/estimate";
-
-const estimateOf = (by: Client, model: string, more: object = {}) =>
-  by.ok<Estimate>("POST", AT, { model, input: {}, ...more });
-
-/** Sets the price of the hardware: 0.001 a second by default. */
-const setPrice = ({ hardware }: World, price_per_hour: string | null = "3.6") =>
-  operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: hardware, price_per_hour });
-
-/** Runs the model once for each of these times, in seconds. */
-async function runs(world: World, times: number[], metrics?: Metrics): Promise<void> {
-  const runner = await world.runner();
-  for (const run_seconds of times) {
-    const id = await world.waiting();
-    const { channel } = await runner.work();
-    advance(run_seconds);
-    await channel.report(metrics ? [{ event: "metrics", data: metrics }] : [], {
-      ...{ status: "succeeded", output: "none", execution_seconds: run_seconds },
-      billable: { run_seconds, setup_seconds: 0 },
-    });
-    await eventually(async () => expect((await rowOf(id))?.status).toBe("succeeded"));
-  }
-}
 
 describe("an estimate", () => {
   test("nothing is known of a version that has never run, and nothing is created", async () => {
@@ -112,20 +85,6 @@ describe("an estimate", () => {
       ...{ expected: "0.002", low: "0.002", high: "0.002" },
     });
   });
-
-  test("four runs are too few for a range, and runs of another account or that failed do not count", async () => {
-    const world = await newWorld({ visibility: "public" });
-    await setPrice(world);
-    await runs(world, [1, 1, 1, 1]);
-    expect(await estimateOf(world.client, world.model)).toMatchObject({
-      ...{ basis: "none", runs: 4, cost: null },
-    });
-    const failed = await world.waiting();
-    await world.client.cancel(failed);
-    await eventually(async () => expect((await rowOf(failed))?.status).toBe("canceled"));
-    expect((await estimateOf(world.client, world.model)).runs).toBe(4);
-    expect((await estimateOf(await world.stranger(), world.model)).runs).toBe(0);
-  });
 });
 
 test("an estimate is of the runs that the caller may read: not of other members', nor for client tokens", async () => {
@@ -151,26 +110,6 @@ test("an estimate is of the runs that the caller may read: not of other members'
   const answer = await new Client(made.token).json<Estimate>("POST", AT, body, headers);
   expect(answer.body).toMatchObject(unknown);
 });
-
-test("the playground shows the estimate beside Run, from one's own runs where they are enough", async () => {
-  const { client, visitor } = await newDashboardUser();
-  const world = await newWorld({ visibility: "public" });
-  await setPrice(world);
-  const shown = async (by = visitor) => {
-    const { html } = await by.look(`/models/${world.model}?view=form`);
-    return /<p[^>]*data-estimate.*?<\/p>/s.exec(html)?.[0].replaceAll(/<[^>]+>/g, "");
-  };
-  expect(await shown()).toBeUndefined();
-  await runs(
-    { ...world, waiting: (input) => created(client, world.model, input) },
-    [1, 2, 3, 4, 5],
-  );
-  expect(await shown()).toBe("~$0.003, ~3.0 s (8 of 10 runs: $0.001–$0.005, 1.0 s–5.0 s)");
-  expect(await shown(new Visitor())).toBeUndefined();
-});
-
-const created = async (by: Client, model: string, input = {}) =>
-  (await by.create({ model, input })).body.id;
 
 describe("an estimate says whether a create would be admitted", () => {
   const admitted = { would_admit: true, reason: null };
@@ -219,20 +158,6 @@ describe("an estimate says whether a create would be admitted", () => {
       would_admit: false,
       reason: expect.stringContaining("The budget of this client token"),
     });
-  });
-
-  test("the playground says why a budget would refuse the run", async () => {
-    const { client, visitor } = await newDashboardUser();
-    const world = await newWorld({ visibility: "public" });
-    await setPrice(world);
-    const shown = async () => {
-      const { html } = await visitor.look(`/models/${world.model}?view=form`);
-      return /<p[^>]*data-refusal.*?<\/p>/s.exec(html)?.[0];
-    };
-    await newBudget(client, { limit: "9000" });
-    expect(await shown()).toBeUndefined();
-    await newBudget(client, { limit: "0.05", window: "day" });
-    expect(await shown()).toContain("0.05 USD of 0.05 USD per day is left");
   });
 });
 

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import { sized } from "../../support/sized.ts";
 import { run, services } from "../support/accounts.ts";
 import {
   digestOf,
@@ -50,29 +51,33 @@ async function expectWhole(repository: Repository, image: Pushed): Promise<void>
     expect(await repository.blob(digestOf(bytes))).toEqual(bytes);
 }
 
-test.each<[string, (image: Pushed) => string[]]>([
+const LOSSES: [string, (image: Pushed) => string[]][] = [
   ["a layer", ({ layers }) => layers.slice(0, 1).map(digestOf)],
   ["its configuration", ({ config }) => [digestOf(config)]],
   ["its manifest", ({ digest }) => [digest]],
   ["all of it", digestsOf],
-])("an image that lost %s is a 404 for pulls, until the next push restores it", async (_, lost) => {
-  const repository = await newRepository();
-  const image = await repository.pushImage("latest", {
-    layers: [randomBytes(1_000), randomBytes(2_000)],
-  });
-  expect(await pushAgain(repository, image)).toBe(0);
-  await lose(lost(image));
-  for (const digest of lost(image)) {
-    const isManifest = digest === image.digest;
-    const path = isManifest ? `manifests/${digest}` : `blobs/${digest}`;
-    const code = isManifest ? "MANIFEST_UNKNOWN" : "BLOB_UNKNOWN";
-    const told = await expectError(await repository.send("GET", path), 404, code);
-    expect(told).toContain("Push it first.");
-  }
-  expect(await pushAgain(repository, image)).toBe(lost(image).length);
-  await sweepRegistry(services, Date.now());
-  await expectWhole(repository, image);
-});
+];
+test.each(LOSSES.slice(0, sized(1, LOSSES.length)))(
+  "an image that lost %s is a 404 for pulls, until the next push restores it",
+  async (_, lost) => {
+    const repository = await newRepository();
+    const image = await repository.pushImage("latest", {
+      layers: [randomBytes(1_000), randomBytes(2_000)],
+    });
+    expect(await pushAgain(repository, image)).toBe(0);
+    await lose(lost(image));
+    for (const digest of lost(image)) {
+      const isManifest = digest === image.digest;
+      const path = isManifest ? `manifests/${digest}` : `blobs/${digest}`;
+      const code = isManifest ? "MANIFEST_UNKNOWN" : "BLOB_UNKNOWN";
+      const told = await expectError(await repository.send("GET", path), 404, code);
+      expect(told).toContain("Push it first.");
+    }
+    expect(await pushAgain(repository, image)).toBe(lost(image).length);
+    await sweepRegistry(services, Date.now());
+    await expectWhole(repository, image);
+  },
+);
 
 test("a lost layer of several repositories is restored for all by one push", async () => {
   const layer = randomBytes(1_000);

@@ -39,14 +39,6 @@ describe("a host with OpenAI's API", () => {
     });
   });
 
-  test("an output that is too large for the log is stored", async () => {
-    const world = await newRemoteWorld();
-    const text = "x".repeat(700_000);
-    await world.answers(completion(text));
-    const { output } = await run(world);
-    expect(output).toMatchObject({ choices: [{ message: { content: text } }] });
-  });
-
   test.each([429, 503])(
     "a call that is refused with %i for a while is made again",
     async (status) => {

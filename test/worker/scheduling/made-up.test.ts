@@ -5,7 +5,6 @@ import { saved } from "../../../src/domain/scheduling/decide/pool-state.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { eventually } from "../support/eventually.ts";
 import { timersFollowClock } from "../support/hold-timers.ts";
-import { captureLog } from "../support/log.ts";
 import { lineOf, pool, restart } from "../support/pool.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
@@ -33,25 +32,6 @@ test.each([
   await restart(world);
   const job = await (await world.runner()).take();
   expect(job.attempt).toBeGreaterThan(0);
-});
-
-test("a pool that restarts reads only the latest of too many stored runners", async () => {
-  const world = await newWorld();
-  await world.waiting();
-  const large = "{".padEnd(400_000);
-  for (let n = 0; n < 50; n += 1)
-    await write(
-      world,
-      "INSERT INTO runners (runner_id, reported_at, stored) VALUES (?, 9e15, ?)",
-      `r${n}`,
-      large,
-    );
-  const warnings = captureLog("warn");
-  await restart(world);
-  const job = await (await world.runner()).take();
-  expect(job.attempt).toBeGreaterThan(0);
-  expect(warnings.entries()).toHaveLength(40);
-  warnings.mockRestore();
 });
 
 test("estimates of another shape are learned again", async () => {

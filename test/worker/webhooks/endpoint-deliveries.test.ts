@@ -2,35 +2,14 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { CreateWebhookEndpoint } from "../../../src/protocol/webhook.ts";
-import {
-  addSecret,
-  changeEndpoint,
-  getEndpoint,
-  newEndpoint,
-  WEBHOOK_ENDPOINTS,
-} from "../support/endpoints.ts";
+import { register, run } from "../support/endpoint-runs.ts";
+import { addSecret, changeEndpoint, getEndpoint, WEBHOOK_ENDPOINTS } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { storeValue } from "../support/files.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
-import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import { eventsOf, expectSigned, ledger, settled, told } from "../support/webhooks.ts";
-import { newWorld, type World } from "../support/world.ts";
-
-const DAY = 86_400;
-
-async function register({ client }: World, fields: Partial<CreateWebhookEndpoint> = {}) {
-  const path = freshPath();
-  return { path, ...(await newEndpoint(client, { url: addressOf(path), ...fields })) };
-}
-
-/** Runs a prediction to its end. Returns its ID. */
-async function run(world: World, options: object = {}): Promise<string> {
-  const { body } = await world.client.create({ model: world.model, input: {}, ...options });
-  const { channel } = await (await world.runner()).work();
-  await channel.succeed("one");
-  return body.id;
-}
+import { newWorld } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(() => {
@@ -249,35 +228,5 @@ describe("the health of an endpoint", () => {
     await changeEndpoint(world.client, id, { enabled: true });
     await passes(7, body.id);
     await settled(world.client, body.id, "failed", "delivered");
-  });
-
-  test("an endpoint that has failed for 5 days is switched off", async () => {
-    const world = await newWorld();
-    const { id, path } = await register(world, { events: ["completed"] });
-    await script(path, { status: 500 });
-    for (const days of [0, 4]) {
-      advance(days * DAY);
-      expect((await getEndpoint(world.client, id)).enabled).toBe(true);
-      const prediction = await run(world);
-      // The prediction object's alarm was set by the moved clock, which is ahead of the real one.
-      await passes(0, prediction);
-      for (let tries = 1; tries <= 12; tries++) {
-        const state = tries === 12 ? "failed" : "pending";
-        const [event] = await eventually(async () => {
-          const events = await settled(world.client, prediction, state);
-          expect(events[0]?.deliveries[0]?.attempts).toHaveLength(tries);
-          return events;
-        });
-        const next = event?.deliveries[0]?.next_attempt_at;
-        if (next) await passes((Date.parse(next) - Date.now()) / 1_000, prediction);
-      }
-    }
-    await eventually(async () => {
-      const endpoint = await getEndpoint(world.client, id);
-      expect(endpoint.enabled).toBe(false);
-      expect(endpoint.notice).toMatch(/since.*status 500.*"enabled": true/s);
-      const since = Date.parse(endpoint.failing_since ?? "");
-      expect(Date.now() - since).toBeGreaterThan(5 * DAY * 1_000);
-    });
   });
 });
