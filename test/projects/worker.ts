@@ -90,6 +90,7 @@ export default defineProject({
         "test/worker/predictions/large.test.ts",
         "test/worker/predictions/retention.test.ts",
         "test/worker/predictions/stored-values-input.test.ts",
+        "test/worker/predictions/waiting-calls.test.ts",
         "test/worker/registry/conformance/blobs.test.ts",
         "test/worker/registry/conformance/images.test.ts",
         "test/worker/registry/interleaved-collection.test.ts",

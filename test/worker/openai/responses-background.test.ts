@@ -1,7 +1,6 @@
 /** Responses in the background: polled, resumed, cancelled. */
 import { afterEach, describe, expect, test } from "vitest";
-import { OpenRequest } from "../../../src/domain/accounts/open-requests.ts";
-import { eventually, pause } from "../support/eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { answer, finish, newest, newOpenAi, put } from "../support/openai.ts";
 import {
   eventsOf,
@@ -14,7 +13,7 @@ import {
   text,
   upTo,
 } from "../support/openai-responses.ts";
-import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 
 const { client, fleet, create, read } = await newResponses();
 
@@ -47,24 +46,6 @@ describe("a response in the background", () => {
     expect(events[0]).toMatchObject({ type: "response.queued", sequence_number: 1 });
     expect(numbersOf(events)).toEqual(upTo(events.length + 1).slice(1));
     expect(events.at(-1)?.type).toBe("response.completed");
-  });
-
-  test("a large response is read by one request of an account at a time; others wait for 10 s", async () => {
-    stopClock();
-    const { client, model, fleet, user_id } = await newOpenAi();
-    const body = { model, input: "Go on", background: true };
-    const { id } = await resource(client.post(PATH, body), 202);
-    await answer(fleet, "on ".repeat(50_000));
-    const read = async () => (await client.fetch(`${PATH}/${id}`)).status;
-    const other = OpenRequest.enter(`whole reads of ${user_id}`, 1);
-    const [patient, late] = [read(), read()];
-    await pause(200);
-    advance(10);
-    expect([await patient, await late]).toEqual([429, 429]);
-    const next = [read(), read()];
-    await pause(200);
-    other?.leave();
-    expect(await Promise.all(next)).toEqual([200, 200]);
   });
 
   test("a response in the background has no time limit but the version's own", async () => {

@@ -3,50 +3,18 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { PoolObject } from "../../../src/objects/pool/object.ts";
-import { type Explanation, explanation } from "../../../src/protocol/explanation.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
-import type { Client } from "../support/client.ts";
-import { eventually } from "../support/eventually.ts";
-import { timersFollowClock } from "../support/hold-timers.ts";
+import { explain, forOperator, lineOf, newOther, pathOf } from "../support/explanations.ts";
 import { captureLog } from "../support/log.ts";
 import { objectOf } from "../support/objects.ts";
-import { advance, passes, startClock, stopClock } from "../support/time.ts";
-import { DIGEST, newClient, newUser, newWorld, operator, type World } from "../support/world.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newClient, newUser, newWorld } from "../support/world.ts";
 
 beforeEach(stopClock);
 afterEach(() => {
   vi.restoreAllMocks();
   startClock();
 });
-
-const pathOf = (id: string) => `/v1/predictions/${id}/explain`;
-
-async function explain(client: Client, id: string): Promise<Explanation> {
-  const shown = await client.ok<Explanation>("GET", pathOf(id));
-  expect(explanation.strict().parse(shown)).toEqual(shown);
-  return shown;
-}
-
-const forOperator = ({ username }: { username: string }, id: string) =>
-  operator.ok<Explanation>("GET", `/v1/operator/users/${username}/predictions/${id}/explain`);
-
-const lineOf = ({ hardware }: World, waiting: number) =>
-  eventually(async () =>
-    expect((await env.POOL.getByName(hardware).status()).waiting).toBe(waiting),
-  );
-
-/** Another model on the same hardware, public. */
-async function newOther({ client, username, hardware }: World): Promise<string> {
-  const model = `${username}/other`;
-  const fields = { name: "other", visibility: "public", hardware_identifier: hardware };
-  await client.ok("POST", "/v1/models", fields);
-  await client.ok("POST", `/v1/models/${model}/versions`, {
-    release_notes: "",
-    container_image_digest: DIGEST,
-    schemas: { prediction: { input: {}, output: {} } },
-  });
-  return model;
-}
 
 describe("the reason of a prediction", () => {
   test("a reason follows a prediction from an empty pool over setup and run to the end", async () => {
@@ -105,40 +73,6 @@ describe("the reason of a prediction", () => {
     expect(asked).not.toHaveBeenCalled();
     await client.ok("DELETE", `/v1/predictions/${id}`);
     expect(await explain(client, id)).toMatchObject({ status: "succeeded", reason: null });
-  });
-
-  test("a reason says that the runner was lost and the prediction waits again", async () => {
-    const world = await newWorld();
-    const { id } = await world.begun();
-    await passes(31, id);
-    await lineOf(world, 1);
-    const shown = await explain(world.client, id);
-    expect(shown).toMatchObject({
-      status: "started",
-      attempt: 2,
-      history: [{ event: "lost", attempt: 1 }],
-    });
-    expect(shown.reason?.message).toMatch(
-      /^The runner of attempt 1 was lost\. The prediction was requeued\./,
-    );
-  });
-
-  test("a reason says that no runner is there after a full runner was lost, until it polls again", async () => {
-    const world = await newWorld();
-    timersFollowClock();
-    const { id, job, runner } = await world.begun();
-    await runner.tellState({ jobs: [job.handout] });
-    const next = await world.waiting();
-    await lineOf(world, 1);
-    expect((await explain(world.client, next)).reason?.code).toBe("busy");
-    await passes(31, id);
-    await lineOf(world, 2);
-    for (const one of [id, next])
-      await eventually(async () =>
-        expect((await explain(world.client, one)).reason?.code).toBe("no_runner"),
-      );
-    await runner.tellState({ jobs: [job.handout] });
-    expect((await explain(world.client, next)).reason?.code).toBe("busy");
   });
 });
 
@@ -202,30 +136,6 @@ describe("readers of an explanation", () => {
       runners: [{ name: expect.stringMatching(/^runner-/), reason: null }],
     });
   });
-
-  test("operators read which runner has declined a prediction, and why", async () => {
-    const world = await newWorld();
-    const id = await world.waiting();
-    await lineOf(world, 1);
-    const one = await world.runner();
-    const job = await one.take();
-    const declined = [{ handout: job.handout, reason: "GPU-7 is lost" }];
-    await one.tellState({ free: 1, declined });
-    await lineOf(world, 1);
-    // A runner takes jobs for as long as it polls.
-    const poll = new AbortController();
-    one.poll({}, poll.signal).catch(() => {});
-    await eventually(async () =>
-      expect((await explain(world.client, id)).reason?.code).toBe("declined"),
-    );
-    const shown = await explain(world.client, id);
-    expect(JSON.stringify(shown)).not.toContain("GPU-7");
-    expect((await forOperator(world, id)).reason).toMatchObject({
-      message: expect.stringMatching(/declined it: runner-\S+ \(GPU-7 is lost\)\./),
-      runners: [{ id: one.id, reason: "GPU-7 is lost" }],
-    });
-    poll.abort();
-  });
 });
 
 test("an explanation names a pool that does not answer, and asks it once", async () => {
@@ -237,19 +147,6 @@ test("an explanation names a pool that does not answer, and asks it once", async
   });
   expect((await explain(world.client, id)).reason).toMatchObject({ code: "unknown" });
   expect(asked).toHaveBeenCalledTimes(1);
-});
-
-test("an explanation costs no more queries than reading the prediction does", async () => {
-  const world = await newWorld();
-  const id = await world.waiting();
-  await lineOf(world, 1);
-  await world.client.ok("GET", `/v1/predictions/${id}`);
-  const prepare = vi.spyOn(env.DB, "prepare");
-  await world.client.ok("GET", `/v1/predictions/${id}`);
-  const reads = prepare.mock.calls.length;
-  prepare.mockClear();
-  await explain(world.client, id);
-  expect(prepare.mock.calls.length).toBe(reads);
 });
 
 test("a pool that has restarted knows what waits", async () => {

@@ -1,7 +1,6 @@
 /** The cost of one request or sweep of the registry, however much a repository has. */
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
 import { collectManifests } from "../../../src/storage/registry/collection.ts";
 import { run, services } from "../support/accounts.ts";
 import { VERSION } from "../support/catalogue.ts";
@@ -26,33 +25,6 @@ test("a push updates used_at at most once an hour", async () => {
   } finally {
     vi.useRealTimers();
   }
-});
-
-test("a sweep removes 12,500 keys of garbage", async () => {
-  await run(
-    "INSERT INTO registry_garbage (key) SELECT ? || value FROM json_each(?)",
-    unique("blobs/"),
-    manyOf(12_500),
-  );
-  await sweepRegistry(services, Date.now());
-  expect(await run("SELECT count(*) AS left FROM registry_garbage")).toEqual([{ left: 0 }]);
-});
-
-test("a sweep aborts 150 uploads", async () => {
-  const begun = await Promise.all(
-    Array.from({ length: 150 }, () => env.IMAGES.createMultipartUpload(unique("blobs/"))),
-  );
-  const rows = begun.map(({ key, uploadId }) => ({ key, uploadId }));
-  await run(
-    "INSERT INTO registry_garbage SELECT value ->> 'key', value ->> 'uploadId' FROM json_each(?)",
-    JSON.stringify(rows),
-  );
-  await sweepRegistry(services, Date.now());
-  expect(await run("SELECT count(*) AS left FROM registry_garbage")).toEqual([{ left: 0 }]);
-  for (const { key, uploadId } of [rows[0], rows[149]].flatMap((row) => row ?? []))
-    await expect(
-      env.IMAGES.resumeMultipartUpload(key, uploadId).uploadPart(1, "x"),
-    ).rejects.toThrow();
 });
 
 test("a step of the collection deletes manifests up to a number of references", async () => {
@@ -97,34 +69,6 @@ test("a refused deletion does not read the thousands of references to a manifest
   vi.restoreAllMocks();
   const rows = answers.flat().reduce((sum, { meta }) => sum + meta.rows_read, 0);
   expect(rows).toBeLessThan(100);
-});
-
-test.each([
-  [
-    "indexes",
-    "registry_references (model_id, manifest, digest)",
-    "model_id, 'sha256:' || value, digest",
-  ],
-  [
-    "tags",
-    "registry_tags (model_id, tag, digest, user_id, updated_at)",
-    "model_id, 't' || value, digest, user_id, 1",
-  ],
-])("a manifest with thousands of %s is not deleted before them", async (_, table, columns) => {
-  const repository = await newRepository();
-  const { digest } = await repository.pushImage();
-  await run(
-    `INSERT INTO ${table} SELECT ${columns} FROM registry_manifests, json_each(?) WHERE digest = ?`,
-    manyOf(5_000),
-    digest,
-  );
-  const batch = vi.spyOn(env.DB, "batch");
-  const refused = await repository.send("DELETE", `manifests/${digest}`);
-  expect(await expectError(refused, 409, "DENIED")).toContain("Delete those first");
-  const answers: D1Result[][] = await Promise.all(batch.mock.results.map(({ value }) => value));
-  vi.restoreAllMocks();
-  const rows = answers.flat().reduce((sum, { meta }) => sum + meta.rows_read, 0);
-  expect(rows).toBeLessThan(10_000);
 });
 
 test("referrers are read page by page, also with a filter by type", async () => {
