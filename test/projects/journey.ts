@@ -6,7 +6,7 @@ export default defineProject({
   root,
   test: {
     name: "journey",
-    ...filesOf(["journey"]),
+    ...filesOf(["journey", "clients"]),
     provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...REAL_PROCESSES,

@@ -13,10 +13,10 @@ import Anthropic from "anthropic-0";
 import OpenAI6 from "openai-6";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { USERNAME } from "./support/access.ts";
-import { asks, told } from "./support/conventions.ts";
-import { ANTHROPIC, OPENAI, Wire } from "./support/wire.ts";
-import { World } from "./support/world.ts";
+import { USERNAME } from "../journey/support/access.ts";
+import { asks, told } from "../journey/support/conventions.ts";
+import { ANTHROPIC, OPENAI, Wire } from "../journey/support/wire.ts";
+import { World } from "../journey/support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
 const NATIVE = `${USERNAME}/oracle-native`;
