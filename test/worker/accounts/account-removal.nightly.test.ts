@@ -1,4 +1,4 @@
-/** The removal of an account, of which each step fails in turn. */
+/** The removal of an account, of which each step fails in turn, and beside that of another. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { sweepAccounts } from "../../../src/services/accounts/delete-account.ts";
@@ -16,6 +16,7 @@ import {
 } from "../support/accounts.ts";
 import { eventually } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";
+import { countRows, keepUp, rowOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
@@ -76,4 +77,40 @@ test("an account's removal continues after any step has failed", async () => {
   expect(left.sort()).toEqual(["audit_chains", "usernames", "users"]);
   expect(await keysNaming(names)).toEqual([]);
   await eventually(async () => expect(await countOf(other.model)).toBe(1));
+});
+
+test("an account's removal leaves the counts of models that it has run", async () => {
+  const world = await newWorld();
+  const other = await newWorld({ visibility: "public" });
+  const ids: string[] = [];
+  for (let n = 0; n < 3; n++)
+    ids.push((await world.client.create({ model: other.model, input: {} })).body.id);
+  await giveUp(world);
+  await sweeps(world);
+  await eventually(async () => expect(await countOf(other.model)).toBe(3));
+  for (const id of ids) expect(await rowOf(id)).toBeNull();
+});
+
+test("an account's removal does not wait for another's", async () => {
+  const worlds = [await newWorld(), await newWorld()];
+  for (const world of worlds) {
+    await world.client.cancel(await world.waiting());
+    await giveUp(world);
+  }
+  const [broken] = worlds;
+  const list = env.FILES.list.bind(env.FILES);
+  captureLog("error");
+  vi.spyOn(env.FILES, "list").mockImplementation(async (options) => {
+    if (options?.prefix?.startsWith(broken?.user_id ?? "")) throw new Error("R2 is down");
+    return list(options);
+  });
+  await eventually(async () => {
+    await sweep();
+    await keepUp(worlds[1]?.user_id ?? "");
+    expect(await countRows(worlds[1]?.user_id ?? "")).toBe(0);
+  });
+  expect(await run("SELECT id FROM models WHERE owner_id = ?", broken?.user_id)).toHaveLength(1);
+  vi.restoreAllMocks();
+  await sweeps(worlds[0] ?? expect.fail());
+  expect(await run("SELECT id FROM models WHERE owner_id = ?", broken?.user_id)).toEqual([]);
 });

@@ -1,3 +1,4 @@
+/** An export of more predictions than one response has. */
 import { afterEach, expect, test, vi } from "vitest";
 import { addRows, EXPORT, exported, idsIn, linesIn, ofType } from "../support/export.ts";
 import { startClock } from "../support/time.ts";

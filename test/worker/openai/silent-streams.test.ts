@@ -1,6 +1,5 @@
 /** Streams of models that are silent for a while, read as the clients of each convention read them. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { z } from "zod";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { eventually } from "../support/eventually.ts";
@@ -64,6 +63,7 @@ beforeEach(() => {
   stopClock();
   timersFollowClock();
 });
+
 afterEach(startClock);
 
 const SOUND = "speech.audio.delta";
@@ -179,34 +179,6 @@ describe("a response that is silent", () => {
       /^: .*\nevent: response\.queued\n.*"sequence_number":1,.*"status":"queued"/m,
     );
     await stream.leave();
-  });
-
-  test("a silent response repeats response.in_progress over a WebSocket as well", async () => {
-    const { client, model, fleet } = await newSilent();
-    const { webSocket } = await client.fetch("/v1/vendora/responses", {
-      headers: { upgrade: "websocket" },
-    });
-    const types: string[] = [];
-    webSocket?.addEventListener("message", ({ data }) => {
-      types.push(z.object({ type: z.string() }).parse(JSON.parse(String(data))).type);
-    });
-    webSocket?.accept();
-    webSocket?.send(JSON.stringify({ type: "response.create", model, input: "Go on" }));
-    const { channel } = await fleet.work();
-    // The clock moves on while messages are on their way: logs keep the lease, and more repeats than awaited may come.
-    const told = (type: string, count: number) =>
-      eventually(async () => {
-        await channel.report([{ event: "logs", data: "loading\n" }]);
-        // Longer steps would skip heartbeats, which come every 15 s, and shorter ones take a second in all.
-        advance(5);
-        expect(types.filter((one) => one === type).length).toBeGreaterThanOrEqual(count);
-      });
-    await told("response.created", 1);
-    await told("response.in_progress", 2);
-    await finish(channel, ["on"]);
-    await eventually(() => expect(types.at(-1)).toBe("response.completed"));
-    expect(types[0]).toBe("response.created");
-    webSocket?.close();
   });
 });
 

@@ -86,10 +86,10 @@ test("large metrics are kept once, however often one of them changes", async () 
 test("a log of many small frames is replayed whole", async () => {
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
-  const frame = Array.from({ length: 2_000 }, (_, n) => `token ${n}`);
+  const frame = Array.from({ length: 500 }, (_, n) => `token ${n}`);
   for (let times = 0; times < 5; times++) await channel.output(...frame);
   await channel.succeed();
   const values = named(await eventsOf(client.stream(id)), "output");
-  expect(values).toHaveLength(10_000);
-  expect(values.slice(8_000)).toEqual(frame);
+  expect(values).toHaveLength(2_500);
+  expect(values.slice(2_000)).toEqual(frame);
 });

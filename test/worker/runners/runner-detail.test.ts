@@ -1,9 +1,6 @@
 /** An operator's view of a runner: its GPUs, containers and predictions. */
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { QueueState, RunnerDetail } from "../../../src/protocol/fleet.ts";
-import type { RunnerHistory } from "../../../src/protocol/runner-log.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { QueueState } from "../../../src/protocol/fleet.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
@@ -11,6 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { registered } from "../support/fleet.ts";
 import { textOf } from "../support/page-text.ts";
 import type { FakeRunner } from "../support/runner.ts";
+import { detail, gpu } from "../support/runner-pages.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
 
@@ -22,22 +20,11 @@ afterEach(() => {
   startClock();
 });
 
-const detail = ({ id }: FakeRunner) =>
-  operator.ok<RunnerDetail>("GET", `/v1/operator/runners/${id}`);
-
 async function look({ id }: FakeRunner) {
   const { status, html } = await visitor.look(`/fleet/runners/${id}`);
   expect(status).toBe(200);
   return html;
 }
-
-const gpu = (n: number, holder: string | null, lost?: true) => ({
-  id: `GPU-${n}`,
-  name: "NVIDIA L40S",
-  memory_gb: 45,
-  holder,
-  ...(lost && { lost }),
-});
 
 test("a runner's page shows its containers, its predictions and their accounts", async () => {
   const world = await newWorld();
@@ -150,97 +137,6 @@ test("the fleet page shows the accounts that wait, and the reason", async () => 
   expect(text).toContain(`${world.hardware} 2 predictions queued. No runner serves`);
 });
 
-describe("the last 24 hours", () => {
-  /** Makes a runner with two GPUs, whose reports begin at the next full hour. */
-  async function reporting() {
-    const { runner } = await registered();
-    await runner.tellState({ devices: [gpu(1, null), gpu(2, null)] });
-    advance(3_600 - ((Date.now() / 1_000) % 3_600));
-    const report = (used: number, running: number) =>
-      runner.tell({
-        running: Array.from({ length: running }, () => crypto.randomUUID()),
-        load: {
-          cpu: 1,
-          memory_used_gb: 1,
-          gpus: [used, 0].map((one) => ({ used: one, memory_used_gb: 45 * one })),
-        },
-      });
-    const stored = () =>
-      runInDurableObject(
-        env.RUNNER.getByName(runner.id),
-        async (_, { storage }) => [...(await storage.list({ prefix: "history:" })).keys()].length,
-      );
-    return { runner, report, stored };
-  }
-
-  const labelsOf = (html: string) =>
-    [...html.matchAll(/<title>([^<]+, last 24h:[^<]*)</g)].map(([, label]) => label);
-
-  test("the last 24 hours are shown as lines per GPU, also after the object was evicted", async () => {
-    const { runner, report } = await reporting();
-    await report(0.9, 3);
-    advance(3 * 3_600);
-    await report(0.1, 0);
-    await evictDurableObject(env.RUNNER.getByName(runner.id));
-    advance(900);
-    await report(0.2, 1);
-    await runner.tellState({ devices: [gpu(1, null), gpu(2, null)] });
-    const html = await look(runner);
-    expect(labelsOf(html)).toEqual([
-      "Concurrent predictions, last 24h: 0 to 3, now 1",
-      "GPU 1 use, last 24h: 10% to 90%, now 20%",
-      "GPU 1 memory, last 24h: 4.5 GB to 41 GB, now 9.0 GB",
-      "GPU 2 use, last 24h: 0% to 0%, now 0%",
-      "GPU 2 memory, last 24h: 0.0 GB to 0.0 GB, now 0.0 GB",
-    ]);
-    expect(textOf(html)).toContain("Concurrent predictions, last 24h. Peak 3 of 3");
-    const { step_seconds, steps } = await operator.ok<RunnerHistory>(
-      "GET",
-      `/v1/operator/runners/${runner.id}/history`,
-    );
-    const now = Date.now();
-    const ago = ({ at }: { at: string }) => (now - Date.parse(at)) / 1_000;
-    expect({ step_seconds, ago: steps.map(ago) }).toEqual({
-      step_seconds: 300,
-      ago: [3 * 3_600 + 900, 900, 0],
-    });
-    expect(steps.map(({ running, gpus }) => [running, ...gpus.map(({ used }) => used)])).toEqual([
-      [3, 0.9, 0],
-      [0, 0.1, 0],
-      [1, 0.2, 0],
-    ]);
-    expect(steps[0]).toMatchObject({ reports: 1, gpus: [{ memory_used_gb: 40.5 }, {}] });
-    advance(21 * 3_600);
-    await report(0.5, 0);
-    expect(labelsOf(await look(runner))[0]).toBe("Concurrent predictions, last 24h: 0 to 1, now 0");
-  });
-
-  test("the last 24 hours are stored in a row per hour, 25 at most", async () => {
-    const { report, stored } = await reporting();
-    for (let n = 0; n < 12; n++) {
-      await report(0.5, 1);
-      advance(299);
-    }
-    expect(await stored()).toBe(0);
-    for (let hour = 0; hour < 30; hour++) {
-      await report(0.5, 1);
-      advance(3_600);
-    }
-    expect(await stored()).toBe(25);
-  });
-
-  test("the last 24 hours have no line without reports, and are removed with the runner", async () => {
-    const { runner, report, stored } = await reporting();
-    expect(labelsOf(await look(runner))).toEqual([]);
-    await report(0.5, 1);
-    advance(7_200);
-    await report(0.5, 1);
-    await runner.tell({ state: "stopped" });
-    await operator.ok("DELETE", `/v1/operator/runners/${runner.id}`);
-    expect(await stored()).toBe(0);
-  });
-});
-
 test("a hostile runner's report is shown as text, up to limits", async () => {
   const world = await newWorld();
   const runner = await world.runner();
@@ -259,21 +155,6 @@ test("a hostile runner's report is shown as text, up to limits", async () => {
   expect(textOf(html)).toContain("And 236 more.");
   expect(textOf(html)).toContain("And 192 more.");
   expect(html.length).toBeLessThan(200_000);
-});
-
-test("a runner's page does not wait for a pool that does not answer", async () => {
-  const { runner, hardware } = await registered();
-  await runner.tellState();
-  expect((await detail(runner)).reported).not.toBeNull();
-  const stubOf = env.POOL.getByName.bind(env.POOL);
-  vi.spyOn(env.POOL, "getByName").mockImplementation((name) =>
-    name === hardware
-      ? Object.assign(stubOf(name), { reports: () => new Promise(() => {}) })
-      : stubOf(name),
-  );
-  const found = await detail(runner);
-  expect(found).toMatchObject({ state: "ready", reported: null, work: [] });
-  expect(textOf(await look(runner))).toContain(`the pool ${runner.pool} did not respond`);
 });
 
 test("a runner's details are refused to its own token and to other users", async () => {

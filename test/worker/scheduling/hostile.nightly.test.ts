@@ -45,3 +45,20 @@ test("a new runner that takes jobs without connecting delays four jobs of eight 
   await pool(world).removeRunner(liar.id, liar.session);
   await polling;
 });
+
+test("a runner that never connects for its jobs is set aside after three, and others get them", async () => {
+  const world = await newWorld();
+  const liar = await boaster(world);
+  const id = await world.waiting();
+  for (let n = 0; n < 3; n++) {
+    await lineOf(world, 1);
+    expect((await liar.take()).prediction_id).toBe(id);
+    await passes(5.1, id);
+  }
+  await lineOf(world, 1);
+  expect([...(await pool(world).suspendedRunners()).keys()]).toEqual([liar.id]);
+  const polling = liar.poll(NONE);
+  expect((await (await world.runner()).take()).prediction_id).toBe(id);
+  await pool(world).removeRunner(liar.id, liar.session);
+  await polling;
+});

@@ -4,7 +4,7 @@ import { MAX_REPORTED } from "../../../src/protocol/runner-state.ts";
 import { readyContainer } from "../../protocol/runner-snapshot.ts";
 import { lineOf, openPolls, pool } from "../support/pool.ts";
 import { FakeRunner, type SnapshotChanges } from "../support/runner.ts";
-import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 
 beforeEach(stopClock);
@@ -27,23 +27,6 @@ test("a runner that claims more slots than it has registered gets no more", asyn
   while (jobs.length < 2) jobs.push(...(await liar.claim({ ...NONE, slots: 1_000 })));
   expect(jobs).toHaveLength(2);
   await lineOf(world, 2);
-});
-
-test("a runner that never connects for its jobs is set aside after three, and others get them", async () => {
-  const world = await newWorld();
-  const liar = await boaster(world);
-  const id = await world.waiting();
-  for (let n = 0; n < 3; n++) {
-    await lineOf(world, 1);
-    expect((await liar.take()).prediction_id).toBe(id);
-    await passes(5.1, id);
-  }
-  await lineOf(world, 1);
-  expect([...(await pool(world).suspendedRunners()).keys()]).toEqual([liar.id]);
-  const polling = liar.poll(NONE);
-  expect((await (await world.runner()).take()).prediction_id).toBe(id);
-  await pool(world).removeRunner(liar.id, liar.session);
-  await polling;
 });
 
 describe("a runner that declines everything with a changed state", () => {
