@@ -2,13 +2,14 @@
  * Programs on machines of users: the agent that runs models, and the command, against services of the tests.
  */
 import { defineProject } from "vitest/config";
-import { filesOf, REAL_PROCESSES, root } from "./shared.ts";
+import { filesOf, isNightly, REAL_PROCESSES, root } from "./shared.ts";
 
 export default defineProject({
   root,
   test: {
     name: "runner",
-    ...filesOf(["runner", "cli"]),
+    ...filesOf(["runner", "cli"], ["test/runner/interfaces/cog.test.ts"]),
+    provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/runner/support/model-folders.ts"],
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",

@@ -1,18 +1,53 @@
+/** Cog's servers as processes: their runs, their lies, and their ends. */
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Timing } from "../../../runner/src/interfaces/interface.ts";
+import { sized } from "../../support/sized.ts";
 import { type Box, openBox, QUICK, signals } from "../support/containers.ts";
 
+/** A model that obeys has as long as it needs, on a machine of any load. */
+const PATIENT = { ...QUICK, cancelGraceMs: 60_000 };
+
 let box: Box;
-beforeEach(async () => {
-  box = await openBox();
-});
-afterEach(async () => {
+
+async function closeBox(): Promise<void> {
   await box.close();
   // A killed process takes a moment to disappear.
   await vi.waitFor(() => expect(box.processes()).toEqual([]));
-});
+}
+
+/** Opens one box for all tests of a group, whose containers stay warm. */
+function shareBox(): void {
+  beforeAll(async () => {
+    box = await openBox(8, PATIENT);
+  });
+  afterAll(closeBox);
+}
+
+/** Opens a box for each test of a group. */
+function ownBox(timing: Partial<Timing> = PATIENT): void {
+  beforeEach(async () => {
+    box = await openBox(4, timing);
+  });
+  afterEach(closeBox);
+}
+
+/** Returns the warm containers of a model without variables. */
+function warm(name: string) {
+  const { container } = box.job(name, {}).keys;
+  return box.executor.warm().filter(({ key }) => key === container);
+}
+
+/** Returns the process of the model `liar`, which runs in the container that gets the next run. */
+const pid = async () => {
+  const { reporter, finish } = box.run("liar", { mode: "pid" });
+  expect(await finish).toMatchObject({ status: "succeeded" });
+  return reporter.of("output")[0];
+};
 
 describe("a run", () => {
+  shareBox();
+
   it("a run succeeds with one value", async () => {
     const { reporter, finish } = box.run("hello", { name: "Ada" });
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
@@ -84,7 +119,7 @@ describe("a run", () => {
       error: { source: "external", message },
     });
     expect(reporter.of("logs").join("")).toContain("segmentation fault\n");
-    expect(box.executor.warm()).toEqual([]);
+    expect(warm("liar")).toEqual([]);
   });
 
   it("a crash does not report the output of earlier runs", async () => {
@@ -94,9 +129,17 @@ describe("a run", () => {
     expect(error?.message).toContain("sum of 3 numbers");
     expect(error?.message).not.toContain("4711");
   });
+
+  it("a container gets its next run after a failure that it has outlived", async () => {
+    const first = await pid();
+    expect(await box.run("liar", { mode: "fail" }).finish).toMatchObject({ status: "failed" });
+    expect(await pid()).toBe(first);
+  });
 });
 
 describe("a start", () => {
+  ownBox();
+
   it("a start forwards the logs of the setup as they grow", async () => {
     const { reporter, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP: "slow" } });
     expect(await finish).toMatchObject({ status: "succeeded" });
@@ -107,43 +150,54 @@ describe("a start", () => {
     ]);
   });
 
-  it.each([
+  const ends: [string, RegExp][] = [
     ["fail", /^The model's setup failed:\nno weights$/],
     ["exit", /^The container exited with code 3:\nthe liar is up$/],
     ["old", /older than Cog 0\.7/],
     ["garbage", /response is not Cog's/],
-  ])("a start that ends in %s is reported", async (SETUP, message) => {
-    const { reporter, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP } });
-    const error = { source: "external", message: expect.stringMatching(message) };
-    expect(await finish).toMatchObject({ status: "failed", output: "none", error });
-    expect((await finish).setup_seconds).toBeUndefined();
-    if (SETUP === "exit") expect(JSON.stringify(reporter.of("setup"))).toContain("the liar is up");
-  });
+  ];
+  it.each(ends.slice(0, sized(2, ends.length)))(
+    "a start that ends in %s is reported",
+    async (SETUP, message) => {
+      const { reporter, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP } });
+      const error = { source: "external", message: expect.stringMatching(message) };
+      expect(await finish).toMatchObject({ status: "failed", output: "none", error });
+      expect((await finish).setup_seconds).toBeUndefined();
+      if (SETUP === "exit")
+        expect(JSON.stringify(reporter.of("setup"))).toContain("the liar is up");
+    },
+  );
 });
 
 describe("a container that lies", () => {
-  it.each([
+  ownBox();
+
+  const lies: [string, string, string][] = [
     ["wrongId", "external", "another prediction's state"],
-    ["garbage", "external", "something other than the state of a prediction"],
     ["nan", "external", "The model returned NaN in output[1].score"],
+    ["silent", "internal", "idle without having reported"],
+    ["invalid", "external", "body.input.name: too long"],
+    ["garbage", "external", "something other than the state of a prediction"],
     ["deep", "external", "128 levels"],
     ["many", "external", "2000000 values"],
     ["huge", "external", "exceeds the limits"],
     ["hangUp", "external", "did not accept the prediction"],
-    ["silent", "internal", "idle without having reported"],
     ["selfCanceled", "external", "canceled the prediction without a request"],
     ["full", "internal", "at capacity"],
-    ["invalid", "external", "body.input.name: too long"],
     ["sync", "external", "asynchronously"],
     ["broken", "external", "rejected the prediction: 500"],
-  ])("a container that lies with %s fails the run", async (mode, source, text) => {
-    const { reporter, finish } = box.run("liar", { mode });
-    const error = { source, message: expect.stringContaining(text) };
-    expect(await finish).toMatchObject({ status: "failed", error });
-    expect(reporter.of("output")).toEqual([]);
-    const trusted = ["invalid", "selfCanceled", "nan"].includes(mode);
-    expect(box.executor.warm()).toHaveLength(trusted ? 1 : 0);
-  });
+  ];
+  it.each(lies.slice(0, sized(4, lies.length)))(
+    "a container that lies with %s fails the run",
+    async (mode, source, text) => {
+      const { reporter, finish } = box.run("liar", { mode });
+      const error = { source, message: expect.stringContaining(text) };
+      expect(await finish).toMatchObject({ status: "failed", error });
+      expect(reporter.of("output")).toEqual([]);
+      const trusted = ["invalid", "selfCanceled", "nan"].includes(mode);
+      expect(box.executor.warm()).toHaveLength(trusted ? 1 : 0);
+    },
+  );
 
   it("a container is not heard without its token or on another path", async () => {
     const { reporter, finish } = box.run("liar", { mode: "impostor" });
@@ -153,43 +207,37 @@ describe("a container that lies", () => {
 });
 
 describe("a container whose model has died with a run", () => {
-  const pid = async () => {
-    const { reporter, finish } = box.run("liar", { mode: "pid" });
-    expect(await finish).toMatchObject({ status: "succeeded" });
-    return reporter.of("output")[0];
-  };
+  ownBox({ ...PATIENT, failureWatchMs: 60_000 });
 
-  it.each([
-    ["0.9.9 has it", "READY"],
-    ["0.16 has it", "DEFUNCT"],
+  const states = [
     ["0.22 has it", "UNHEALTHY"],
-  ])("a container whose model has died gets no new run if it reports %s", async (_, says) => {
-    await box.close();
-    box = await openBox(4, { ...QUICK, failureWatchMs: 60_000 });
-    const first = await pid();
-    // The error text is the version's own: only the container's status counts.
-    const { finish } = box.run("liar", { mode: "die", says, error: "boom" });
-    expect(await finish).toMatchObject({ status: "failed", error: { message: "boom" } });
-    expect(box.executor.warm()).toEqual([]);
-    expect(await pid()).not.toBe(first);
-  });
+    ["0.16 has it", "DEFUNCT"],
+    ["0.9.9 has it", "READY"],
+  ];
+  it.each(states.slice(0, sized(1, states.length)))(
+    "a container whose model has died gets no new run if it reports %s",
+    async (_, says) => {
+      const first = await pid();
+      // The error text is the version's own: only the container's status counts.
+      const { finish } = box.run("liar", { mode: "die", says, error: "boom" });
+      expect(await finish).toMatchObject({ status: "failed", error: { message: "boom" } });
+      expect(box.executor.warm()).toEqual([]);
+      expect(await pid()).not.toBe(first);
+    },
+  );
 
-  it.each([
+  const errors = [
     "Worker crashed",
     "Prediction failed for an unknown reason. It might have run out of memory? (exitcode -9)",
-  ])("a container whose model has died is recognized by Cog's own error: %s", async (error) => {
-    await box.close();
-    box = await openBox(4, { ...QUICK, failureWatchMs: 60_000 });
-    const first = await pid();
-    await box.run("liar", { mode: "die", says: "READY", error }).finish;
-    expect(await pid()).not.toBe(first);
-  });
-
-  it("a container gets its next run after a failure that it has outlived", async () => {
-    const first = await pid();
-    expect(await box.run("liar", { mode: "fail" }).finish).toMatchObject({ status: "failed" });
-    expect(await pid()).toBe(first);
-  });
+  ];
+  it.each(errors.slice(0, sized(1, errors.length)))(
+    "a container whose model has died is recognized by Cog's own error: %s",
+    async (error) => {
+      const first = await pid();
+      await box.run("liar", { mode: "die", says: "READY", error }).finish;
+      expect(await pid()).not.toBe(first);
+    },
+  );
 
   it("a container that refuses a later run is replaced, and another one takes the run", async () => {
     const first = await pid();
@@ -201,23 +249,15 @@ describe("a container whose model has died with a run", () => {
 });
 
 describe("cancel and abandon", () => {
+  shareBox();
+
   it("a cancel stops the model", async () => {
     const stop = signals();
     const { reporter, finish } = box.run("sums", { numbers: [1], mode: "slow" }, {}, stop);
     await reporter.first("logs");
     stop.abortCancel();
     expect(await finish).toMatchObject({ status: "canceled", output: "none" });
-    expect(box.executor.warm()).toHaveLength(1);
-  });
-
-  it("a cancel kills a container whose model does not stop", async () => {
-    const stop = signals();
-    const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
-    const { reporter, finish } = box.run("sums", input, {}, stop);
-    await reporter.first("logs");
-    stop.abortCancel();
-    expect(await finish).toMatchObject({ status: "canceled" });
-    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+    expect(warm("sums")).toHaveLength(1);
   });
 
   it("a cancel ends a run at once while its container starts", async () => {
@@ -234,46 +274,6 @@ describe("cancel and abandon", () => {
     const { reporter, finish } = box.run("hello", {}, {}, stop);
     expect(await finish).toMatchObject({ status: "canceled", output: "none" });
     expect(reporter.events).toEqual([]);
-  });
-
-  it("an abandoned run's container is killed at once", async () => {
-    await box.close();
-    box = await openBox(4, { cancelGraceMs: 60_000 });
-    const stop = signals();
-    const { reporter, finish } = box.run("liar", { mode: "hang" }, {}, stop);
-    await reporter.first("setup");
-    await vi.waitFor(() => expect(box.executor.warm()).toEqual([]));
-    stop.abortAbandon();
-    expect(await finish).toMatchObject({ status: "canceled" });
-    await vi.waitFor(() => expect(box.processes()).toEqual([]));
-  });
-
-  it("a container is killed at once when all its runs are abandoned", async () => {
-    await box.close();
-    box = await openBox(4, { cancelGraceMs: 60_000 });
-    const limits = { max_concurrency: 8 };
-    const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
-    const stops = [signals(), signals()];
-    const runs = stops.map((stop) => box.run("sums", input, { limits }, stop));
-    await Promise.all(runs.map(({ reporter }) => reporter.first("logs")));
-    for (const stop of stops) stop.abortAbandon();
-    for (const { finish } of runs) expect(await finish).toMatchObject({ status: "canceled" });
-    await vi.waitFor(() => expect(box.processes()).toEqual([]));
-  });
-
-  it("a container is killed once only abandoned runs are left in it", async () => {
-    await box.close();
-    box = await openBox(4, { cancelGraceMs: 60_000 });
-    const limits = { max_concurrency: 8 };
-    const input = { numbers: [1], mode: "slow", ignore_cancel: true };
-    const stop = signals();
-    const abandoned = box.run("sums", { ...input, seconds: 60 }, { limits }, stop);
-    const wanted = box.run("sums", { ...input, seconds: 0.3 }, { limits });
-    await Promise.all([abandoned.reporter.first("logs"), wanted.reporter.first("logs")]);
-    stop.abortAbandon();
-    expect(await wanted.finish).toMatchObject({ status: "succeeded" });
-    expect(await abandoned.finish).toMatchObject({ status: "canceled" });
-    await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
   it("a container whose abandoned run stops keeps its other runs", async () => {
@@ -301,6 +301,58 @@ describe("cancel and abandon", () => {
     expect(await lost.finish).toMatchObject({ status: "canceled" });
     expect(await next.finish).toMatchObject({ status: "succeeded" });
     expect(next.reporter.of("output")).toHaveLength(100);
+  });
+});
+
+describe("a model that does not stop", () => {
+  ownBox({ ...QUICK, cancelGraceMs: 300 });
+
+  it("a cancel kills a container whose model does not stop", async () => {
+    const stop = signals();
+    const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
+    const { reporter, finish } = box.run("sums", input, {}, stop);
+    await reporter.first("logs");
+    stop.abortCancel();
+    expect(await finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+});
+
+describe("an abandoned run that does not stop", () => {
+  ownBox();
+
+  it("an abandoned run's container is killed at once", async () => {
+    const stop = signals();
+    const { reporter, finish } = box.run("liar", { mode: "hang" }, {}, stop);
+    await reporter.first("setup");
+    await vi.waitFor(() => expect(box.executor.warm()).toEqual([]));
+    stop.abortAbandon();
+    expect(await finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
+  it("a container is killed at once when all its runs are abandoned", async () => {
+    const limits = { max_concurrency: 8 };
+    const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
+    const stops = [signals(), signals()];
+    const runs = stops.map((stop) => box.run("sums", input, { limits }, stop));
+    await Promise.all(runs.map(({ reporter }) => reporter.first("logs")));
+    for (const stop of stops) stop.abortAbandon();
+    for (const { finish } of runs) expect(await finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
+  it("a container is killed once only abandoned runs are left in it", async () => {
+    const limits = { max_concurrency: 8 };
+    const input = { numbers: [1], mode: "slow", ignore_cancel: true };
+    const stop = signals();
+    const abandoned = box.run("sums", { ...input, seconds: 60 }, { limits }, stop);
+    const wanted = box.run("sums", { ...input, seconds: 0.3 }, { limits });
+    await Promise.all([abandoned.reporter.first("logs"), wanted.reporter.first("logs")]);
+    stop.abortAbandon();
+    expect(await wanted.finish).toMatchObject({ status: "succeeded" });
+    expect(await abandoned.finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
   it("the stop of the runner fails its running runs", async () => {

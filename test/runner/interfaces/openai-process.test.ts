@@ -1,16 +1,20 @@
 /** OpenAI servers as processes, and the whole path between them and a job's events. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
-import { type Box, openBox, signals } from "../support/containers.ts";
+import { type Box, openBox, QUICK, signals } from "../support/containers.ts";
 
 let box: Box;
-beforeEach(async () => {
-  box = await openBox(32, undefined, { containers: 1 });
-});
-afterEach(async () => {
-  await box.close();
-  await vi.waitFor(() => expect(box.processes()).toEqual([]));
-});
+
+/** Opens one box for all tests of a group, whose servers have as long to stop as they need. */
+function shareBox(...[slots, timing, more]: Parameters<typeof openBox>): void {
+  beforeAll(async () => {
+    box = await openBox(slots, { ...QUICK, cancelGraceMs: 60_000, ...timing }, more);
+  });
+  afterAll(async () => {
+    await box.close();
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+}
 
 const limits = { max_concurrency: 32 };
 const messages = [{ role: "user", content: "12345678" }];
@@ -37,6 +41,8 @@ const said = (content: string) => ({
 });
 
 describe("a run in a server", () => {
+  shareBox(32, {}, { containers: 1 });
+
   it("a run in a server streams, and ends with its tokens", async () => {
     const usage = { prompt_tokens: 7, completion_tokens: 2 };
     const { reporter, finish } = ask("say", { words: ["a", "b"], usage });
@@ -119,22 +125,16 @@ describe("a run in a server", () => {
   it("a run in a server is stopped, and the server stays for the others", async () => {
     const stop = signals();
     const pid = await serverPid();
-    const other = ask("hang");
+    const stopOther = signals();
+    const other = ask("hang", {}, stopOther);
     const { reporter, finish } = ask("hang", {}, stop);
     await Promise.all([reporter.first("output"), other.reporter.first("output")]);
     stop.abortCancel();
     expect(await finish).toMatchObject({ status: "canceled", output: "items" });
     expect(reporter.of("metrics")).toMatchObject([{ tokens_estimated: 1 }]);
     expect(await serverPid()).toBe(pid);
-  });
-
-  it("a run in a server that does not stop kills the server", async () => {
-    const stop = signals();
-    const { reporter, finish } = ask("deaf", {}, stop);
-    await reporter.first("output");
-    stop.abortCancel();
-    expect(await finish).toMatchObject({ status: "canceled" });
-    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+    stopOther.abortCancel();
+    expect(await other.finish).toMatchObject({ status: "canceled" });
   });
 
   it("a run in a server that is refused does not count against the server, however often", async () => {
@@ -171,7 +171,22 @@ describe("a run in a server", () => {
   });
 });
 
+describe("a run in a server that does not stop", () => {
+  shareBox(32, { cancelGraceMs: 300 }, { containers: 1 });
+
+  it("a run in a server that does not stop kills the server", async () => {
+    const stop = signals();
+    const { reporter, finish } = ask("deaf", {}, stop);
+    await reporter.first("output");
+    stop.abortCancel();
+    expect(await finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+});
+
 describe("a Cog model that is asked by the convention", () => {
+  shareBox(32);
+
   const echo = async (call: "responses" | "chat_completions", INPUTS: string) => {
     const input = { model: "test/server", input: "hi", mode: "echo" };
     const { reporter, finish } = box.run("liar", input, { call, variables: { INPUTS } });

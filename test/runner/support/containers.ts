@@ -28,7 +28,7 @@ import type {} from "./model-folders.ts";
 export const QUICK: Partial<Timing> = {
   cancelGraceMs: 300,
   healthPollMs: 50,
-  exitNoticeMs: 500,
+  exitNoticeMs: 2_000,
   stopGraceMs: 2_000,
 };
 
