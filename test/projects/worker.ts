@@ -82,6 +82,7 @@ export default defineProject({
         "test/worker/models/weights.test.ts",
         "test/worker/openai/calls.test.ts",
         "test/worker/openai/images.test.ts",
+        "test/worker/openai/silent-streams.test.ts",
         "test/worker/organizations/sequences.test.ts",
         "test/worker/predictions/channel.test.ts",
         "test/worker/predictions/data-uris.test.ts",

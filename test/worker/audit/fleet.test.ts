@@ -156,7 +156,7 @@ test("a look-up that cannot be recorded is refused", async () => {
 
 test("a backup is recorded when its manifest is read, and when its restore begins", async () => {
   withKey();
-  const id = await makeBackup();
+  const id = await makeBackup(60_000);
   const parts = await download(id);
   expect(parts.length).toBeGreaterThan(1);
   expect((await entriesAbout(id)).map(({ action }) => action)).toEqual(["backup.read"]);

@@ -54,3 +54,15 @@ test("a reference to a stored value counts with all that it says", async () => {
   const last = await channel.exchange({ type: "events", seq: 33, events });
   expect(last).toMatchObject({ type: "fenced" });
 });
+
+test("an input up to 1 MiB comes with the job, a larger one does not", async () => {
+  const { waiting, runner } = await newWorld();
+  const one = await runner();
+  await waiting({ text: "x".repeat(1_000_000) });
+  const job = await one.take();
+  expect(job.input?.text).toHaveLength(1_000_000);
+  // A runner that has not connected to its last job gets no other one for 5 s.
+  await one.connect(job);
+  await waiting({ text: "x".repeat(1_050_000) });
+  expect((await one.take()).input).toBeUndefined();
+});

@@ -24,18 +24,6 @@ test("an input nested as deep as the limit is accepted and returned unchanged", 
   expect((await found.text()).includes(`"input":${input}`)).toBe(true);
 });
 
-test("an input up to 1 MiB comes with the job, a larger one does not", async () => {
-  const { waiting, runner } = await newWorld();
-  const one = await runner();
-  await waiting({ text: "x".repeat(1_000_000) });
-  const job = await one.take();
-  expect(job.input?.text).toHaveLength(1_000_000);
-  // A runner that has not connected to its last job gets no other one for 5 s.
-  await one.connect(job);
-  await waiting({ text: "x".repeat(1_050_000) });
-  expect((await one.take()).input).toBeUndefined();
-});
-
 test.each(sized([100_001], [1_000, 100_001, 299_000]))(
   "awkward text of %i characters is never torn",
   async (length) => {

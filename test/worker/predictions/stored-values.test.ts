@@ -49,8 +49,8 @@ describe("an output value", () => {
   test("a stored value is found by readers who resume before it, at it and after it", async () => {
     const { client, id, runner, job, channel } = await world();
     const [one, two] = [
-      await storeValue(runner, job, awkward(300_000)),
-      await storeValue(runner, job, nested),
+      await storeValue(runner, job, awkward(30_000)),
+      await storeValue(runner, job, { list: [null, awkward(30_000)] }),
     ];
     await channel.report([
       { event: "output", data: "x" },
