@@ -8,7 +8,14 @@ export default defineProject({
   root,
   test: {
     name: "runner",
-    ...filesOf(["runner", "cli"], ["test/runner/interfaces/cog.test.ts"]),
+    ...filesOf(
+      ["runner", "cli"],
+      [
+        "test/runner/files/output-files.test.ts",
+        "test/runner/interfaces/cog.test.ts",
+        "test/cli/publish/publish.test.ts",
+      ],
+    ),
     provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/runner/support/model-folders.ts"],
     ...REAL_PROCESSES,

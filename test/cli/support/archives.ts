@@ -83,20 +83,20 @@ export function fakeDocker(home: string, archive: Buffer, platform = "linux/amd6
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "image.tar"), archive);
   const [Os, Architecture] = platform.split("/");
-  writeFileSync(join(folder, "inspect.json"), JSON.stringify([{ Os, Architecture }]));
+  const inspected = JSON.stringify([{ Os, Architecture }]);
   const script = `#!/bin/sh
-here=$(dirname "$0")
+here=\${0%/*}
 echo "$*" >>"$here/calls"
 case "$1" in
   image)
-    [ "$2" = rm ] && { touch "$here/untagged"; exit 0; }
+    [ "$2" = rm ] && { : >"$here/untagged"; exit 0; }
     [ "$3" = missing ] || [ -e "$here/untagged" ] && exit 1
-    cat "$here/inspect.json" ;;
+    echo '${inspected}' ;;
   save) cat "$here/image.tar" ;;
   build)
     echo "building $*"
     [ ! -e "$here/broken" ] || { echo "no space" >&2; exit 3; }
-    [ -e "$here/elsewhere" ] || rm -f "$here/untagged" ;;
+    [ -e "$here/elsewhere" ] || [ ! -e "$here/untagged" ] || rm "$here/untagged" ;;
 esac
 `;
   writeFileSync(join(folder, "docker"), script);

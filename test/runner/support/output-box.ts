@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { RunSignals } from "../../../runner/src/jobs/executor.ts";
 import type { Json } from "../../../src/protocol/common.ts";
+import { sized } from "../../support/sized.ts";
 import { type Box, type JobOptions, openBox, QUICK } from "./containers.ts";
 import type { FakeFile } from "./fake-files.ts";
 
@@ -25,7 +26,7 @@ export interface OutputBox extends Omit<Box, "run"> {
 }
 
 /** The largest file, in bytes; all of a run together have twice as many. */
-export const MAX_FILE = 31_000_000;
+export const MAX_FILE = sized(10_000_000, 31_000_000);
 
 export async function openOutputBox(): Promise<OutputBox> {
   const box = await openBox(4, QUICK, {}, { max_file_bytes: MAX_FILE });
