@@ -1,6 +1,5 @@
 /** Logging in and out: an account, a terminal, a passkey. */
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { DEVICE_AUTHORIZATION, deviceAuthorization } from "../../src/protocol/device-login.ts";
 import { Site, signIn, signOut, signUp } from "./support/site.ts";
 
 let site: Site;
@@ -29,37 +28,6 @@ it("a new user signs up, logs out, and logs in again with the password", async (
   // A user sees no link to a page for operators, and the page is a 404.
   expect(await page.getByRole("link", { name: "Fleet" }).count()).toBe(0);
   await visitor.open("/users", { status: 404 });
-});
-
-it("a login from a terminal is approved with its code, or denied", async () => {
-  const visitor = await site.visitor();
-  const { page } = visitor;
-  await signUp(visitor, "radia");
-  const begin = async () => {
-    const body = new URLSearchParams({ client_id: "auspex", device_name: "radia-laptop" });
-    const begun = await fetch(site.url + DEVICE_AUTHORIZATION, { method: "POST", body });
-    return deviceAuthorization.parse(await begun.json()).user_code;
-  };
-  const enter = async (code: string) => {
-    await visitor.open("/device");
-    await page.getByLabel("Code").fill(code);
-    await page.getByRole("button", { name: "Continue" }).click();
-  };
-  visitor.expects(404, "/device");
-  await enter("BCDF-GHJK");
-  await page.getByText("It is wrong, has expired or was used.").waitFor();
-  await visitor.look();
-  const code = await begin();
-  await enter(code.toLowerCase());
-  await page.getByText(code, { exact: true }).waitFor();
-  await visitor.look();
-  await visitor.narrow();
-  await page.getByRole("button", { name: "Approve" }).click();
-  await page.getByText("Login approved.").waitFor();
-  await visitor.arrives("/tokens");
-  await enter(await begin());
-  await page.getByRole("button", { name: "Deny" }).click();
-  await page.getByText("Login denied.").waitFor();
 });
 
 it("a passkey is added, logs in without a password, and is removed", async () => {

@@ -1,6 +1,8 @@
 /** Faults that a visitor's check of a page must find. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { groupPath } from "../../src/dashboard/docs/contents.ts";
+import { repetitionOn } from "./support/accessibility.ts";
 import { Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
 
@@ -88,4 +90,21 @@ it("a check of a visitor reports an expected refusal that has not come", async (
   await late.page.goto("/");
   late.expects(404, "/nowhere");
   await expect(late.leave()).rejects.toThrow("no 404 of /nowhere");
+});
+
+it("axe sees one part of each kind on the reference, and each part that is like no other", async () => {
+  const { page } = visitor;
+  await page.goto(groupPath("Operator"));
+  await page
+    .locator("article")
+    .last()
+    .evaluate((article) => article.append(new Image()));
+  const elements = () => page.locator("*").count();
+  const all = await elements();
+  const repetition = await repetitionOn(page);
+  await repetition.evaluate((one) => one.takeOut());
+  expect(await elements()).toBeLessThan(all / 4);
+  expect(await page.locator("article img").count()).toBe(1);
+  await repetition.evaluate((one) => one.giveBack());
+  expect(await elements()).toBe(all);
 });

@@ -1,13 +1,13 @@
 /** Journeys on real containers of all models, whose promises hold with other engines or without a deployment by day. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { model, version } from "../../src/protocol/model.ts";
 import { variable } from "../../src/protocol/variable.ts";
 import { docker, type Pushed } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
 import { USERNAME } from "./support/access.ts";
-import { type Boxed, containersOf, openBoxed } from "./support/boxed.ts";
+import { type Boxed, containersOf, networksOf, openBoxed } from "./support/boxed.ts";
 import { openAiOf } from "./support/conventions.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
@@ -165,6 +165,22 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(watch.attempts).toEqual([1]);
     await endOf(world, await world.create("hello", {}), "succeeded");
     await world.retire(draining);
+  });
+
+  it("a prediction runs again elsewhere when its runner is killed, whose next process sweeps the leftovers", async () => {
+    const watch = await world.create("sums", { numbers: [1, 2], mode: "slow", seconds: 1 });
+    await watch.first("logs");
+    const killed = runner;
+    await killed.kill();
+    expect(await containersOf(killed)).not.toEqual([]);
+    runner = await world.runner("other");
+    const full = await endOf(world, watch, "succeeded");
+    expect(full.output).toMatchObject({ result: 3 });
+    expect(watch.attempts).toHaveLength(2);
+    const again = await world.runner("again", { name: killed.name });
+    await vi.waitFor(async () => expect(await containersOf(killed)).toEqual([]));
+    await world.retire(again);
+    expect(await networksOf(killed)).toEqual([]);
   });
 
   it("a prediction fails when its runner is killed after output was seen", async () => {

@@ -6,17 +6,14 @@ const PROJECTS = ["journey", "runner", "worker", "browser"];
 
 /** Files that take more than 12 s each, the longest first; vitest knows only the size of a file that has not run before. */
 const LONG = [
+  "journey/runs",
   "journey/docker",
-  "journey/update",
-  "journey/publish-run",
-  "journey/guides",
+  "journey/restart",
   "journey/lost",
-  "journey/cli",
   "browser/pages",
   "browser/chat",
   "browser/prediction",
   "browser/sign-in",
-  "browser/journeys/first-run",
   "browser/docs",
   "runner/engines/docker-engine",
   "runner/weights/docker-weights",

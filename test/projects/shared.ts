@@ -62,9 +62,9 @@ export const WORKER = { maxWorkers: 4, sequence: { groupOrder: 2 }, ...PATIENT }
 /**
  * Browsers do not run next to containers: Chromium aborts all its requests when a network of the machine
  * comes or goes. Each worker has one Chromium and one deployment for all its files, which take 10 s of a
- * processor to start, so a fourth would take more time than it saves.
+ * processor to start, so a third would take more time than it saves.
  */
-export const BROWSER = { maxWorkers: 3, sequence: { groupOrder: 3 }, ...PATIENT };
+export const BROWSER = { maxWorkers: 2, sequence: { groupOrder: 3 }, ...PATIENT };
 
 /** Pure rules that take seconds, and at night a minute. */
 export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];

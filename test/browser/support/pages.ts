@@ -213,6 +213,10 @@ export const PAGES: Record<string, PageVisit[]> = {
   ],
 };
 
+/** Whether the parts of a page are those of another page, for an organization or by another owner. */
+export const isRepetition = (route: string): boolean =>
+  route.startsWith(`${ORGANIZATION}/`) || route.startsWith("/users/:username/budgets");
+
 /** Routes that respond with something other than a full page. */
 export const NOT_PAGES = [
   // Parts of pages, streams and files.

@@ -43,3 +43,9 @@ export async function containersOf({ name }: Runner, image = ""): Promise<string
   const text = await docker("ps", "--all", "--filter", label, "--format", format);
   return text.split("\n").filter((line) => line !== "" && line.includes(image));
 }
+
+/** Returns the IDs of a runner's networks. */
+export const networksOf = async ({ name }: Runner): Promise<string[]> =>
+  (await docker("network", "ls", "--quiet", "--filter", `name=auspex-${name}`))
+    .split("\n")
+    .filter(Boolean);

@@ -1,10 +1,12 @@
 /** A publisher with a new model, which `auspex init` has made, and a runner that has Docker. */
 import { Home } from "../../cli/support/command.ts";
 import { docker, makeBase } from "../../docker/registry.ts";
+import type { Runner } from "./runner.ts";
 import { World } from "./world.ts";
 
 export interface Greeter {
   world: World;
+  runner: Runner;
   /** The folder `greeter` in it has the model. */
   home: Home;
   close(): Promise<void>;
@@ -12,7 +14,7 @@ export interface Greeter {
 
 export async function openGreeter(): Promise<Greeter> {
   const world = await World.open({ variables: { IMAGE_REGISTRY: "" }, publish: async () => {} });
-  await world.runner("boxed");
+  const runner = await world.runner("boxed");
   const home = new Home({
     AUSPEX_URL: world.access.url,
     AUSPEX_TOKEN: world.access.token,
@@ -20,7 +22,7 @@ export async function openGreeter(): Promise<Greeter> {
   });
   await makeBase();
   await home.run(["init", "greeter", "--template", "node"]);
-  return { world, home, close: () => close(world, home) };
+  return { world, home, runner, close: () => close(world, home) };
 }
 
 async function close(world: World, home: Home): Promise<void> {

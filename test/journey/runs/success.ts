@@ -1,27 +1,17 @@
 /** Predictions that succeed. */
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { z } from "zod";
-import { predictionWithIO } from "../../src/protocol/prediction.ts";
-import { USERNAME } from "./support/access.ts";
-import { endOf } from "./support/end.ts";
-import type { Runner } from "./support/runner.ts";
-import type { Event } from "./support/watch.ts";
-import { World } from "./support/world.ts";
+import { predictionWithIO } from "../../../src/protocol/prediction.ts";
+import { USERNAME } from "../support/access.ts";
+import { endOf } from "../support/end.ts";
+import { runner, world } from "../support/shared.ts";
+import type { Event } from "../support/watch.ts";
 
 /** The first event of a stream carries the prediction. */
 const firstEvent = z.object({
   status: z.literal("pending"),
   prediction: z.object({ id: z.uuid() }),
 });
-
-let world: World;
-let runner: Runner;
-
-beforeAll(async () => {
-  world = await World.open();
-  runner = await world.runner("one", { slots: 8 });
-});
-afterAll(() => world.close());
 
 it("a prediction answers one value to a caller who waits", async () => {
   const response = await world.client.fetch("POST", "/predictions", {
@@ -50,13 +40,6 @@ it("a stream brings the pieces of its output", async () => {
   expect(full.output).toHaveLength(40);
   expect(full.metrics).toMatchObject({ output_tokens: 40 });
   expect(JSON.stringify(watch.dataOf("setup"))).toMatch(/starting.*ready/);
-});
-
-it("a prediction accepts an input that is too large for the job itself", async () => {
-  const numbers = Array.from({ length: 400_000 }, (_, index) => index);
-  const watch = await world.create("sums", { numbers });
-  const full = await endOf(world, watch, "succeeded");
-  expect(full.output).toMatchObject({ count: 400_000, result: 79_999_800_000 });
 });
 
 it("a prediction goes on when its only reader leaves, waiting or streaming", async () => {

@@ -2,21 +2,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Home } from "../cli/support/command.ts";
-import { inTerminal } from "../cli/support/terminal.ts";
-import { World } from "./support/world.ts";
+import { Home } from "../../cli/support/command.ts";
+import { inTerminal } from "../../cli/support/terminal.ts";
+import { world } from "../support/shared.ts";
 
-let world: World;
 let home: Home;
 
-beforeAll(async () => {
-  world = await World.open({ variables: { SIGN_UP: "open", ANONYMOUS: "none" } });
+beforeAll(() => {
   home = new Home();
 });
-afterAll(async () => {
-  home.remove();
-  await world.close();
-});
+afterAll(() => home.remove());
 
 /** Sends forms as a browser does. */
 class Person {

@@ -2,14 +2,12 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
-import { variable } from "../../src/protocol/variable.ts";
-import { USERNAME } from "./support/access.ts";
-import { endOf } from "./support/end.ts";
-import { leaksIn, listen } from "./support/leaks.ts";
-import type { Runner } from "./support/runner.ts";
-import { World } from "./support/world.ts";
+import { variable } from "../../../src/protocol/variable.ts";
+import { USERNAME } from "../support/access.ts";
+import { endOf } from "../support/end.ts";
+import { leaks, runner, world } from "../support/shared.ts";
 
 const MODEL = `${USERNAME}/env`;
 const NAMES = ["HF_TOKEN", "GREETING", "UNSET", "UNWANTED", "AUSPEX_RUNNER_TOKEN"];
@@ -21,20 +19,6 @@ const LINES = "lines\nof \"quoted\" 'text' $HOME 🔑 = end";
 const UNWANTED = "unwanted-81b3c0d9e2f4a6";
 
 const answer = z.object({ pid: z.number(), values: z.record(z.string(), z.string().nullable()) });
-
-let world: World;
-let runner: Runner;
-let heard: () => string[];
-
-beforeAll(async () => {
-  heard = listen();
-  world = await World.open();
-  runner = await world.runner("one", { environment: { AUSPEX_LOG_LEVEL: "debug" } });
-});
-afterAll(async () => {
-  await world.close();
-  vi.restoreAllMocks();
-});
 
 const set = (name: string, value: string) =>
   world.client.call(variable, "PUT", `/models/${MODEL}/variables/${name}`, { body: { value } });
@@ -81,9 +65,8 @@ it("the values of variables appear nowhere but in the processes themselves", asy
     texts.push(await (await world.client.fetch("GET", path)).text());
   texts.push(JSON.stringify(await world.runnerStates()));
   expect(runner.lines.length).toBeGreaterThan(3);
-  texts.push(...runner.lines, ...heard());
   expect(texts.some((text) => text.includes("HF_TOKEN"))).toBe(true);
-  expect(leaksIn(texts, [FIRST, SECOND, LINES, UNWANTED])).toEqual([]);
+  expect(leaks([FIRST, SECOND, LINES, UNWANTED], texts)).toEqual([]);
 
   const files = await everyFile(world.folder);
   expect(files.length).toBeGreaterThan(10);

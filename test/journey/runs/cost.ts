@@ -1,25 +1,18 @@
 /** The cost of runs that share a container, from the runner's measure to the clients of conventions. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
-import { type Cost, cost as costShape } from "../../src/protocol/money.ts";
-import type { PredictionWithIO } from "../../src/protocol/prediction.ts";
-import { USERNAME } from "./support/access.ts";
-import { anthropicOf, asks, openAiOf } from "./support/conventions.ts";
-import { endOf } from "./support/end.ts";
-import type { Runner } from "./support/runner.ts";
-import { World } from "./support/world.ts";
-
-let world: World;
-let runner: Runner;
+import { type Cost, cost as costShape } from "../../../src/protocol/money.ts";
+import type { PredictionWithIO } from "../../../src/protocol/prediction.ts";
+import { USERNAME } from "../support/access.ts";
+import { anthropicOf, asks, openAiOf } from "../support/conventions.ts";
+import { endOf } from "../support/end.ts";
+import { runner, world } from "../support/shared.ts";
 
 beforeAll(async () => {
-  world = await World.open();
   // A unit of the currency for each second.
   const body = { name: "cpu", price_per_hour: "3600" };
   expect((await world.operator.fetch("PUT", "/operator/hardware/cpu", { body })).status).toBe(200);
-  runner = await world.runner("one", { slots: 8 });
 });
-afterAll(() => world.close());
 
 const partOf = ({ cost }: PredictionWithIO, type: string): number =>
   cost?.parts.find((part) => part.type === type)?.quantity ?? 0;

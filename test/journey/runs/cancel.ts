@@ -1,17 +1,7 @@
 /** Canceled predictions, and what becomes of their containers. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { endOf } from "./support/end.ts";
-import type { Runner } from "./support/runner.ts";
-import { World } from "./support/world.ts";
-
-let world: World;
-let runner: Runner;
-
-beforeAll(async () => {
-  world = await World.open();
-  runner = await world.runner("one", { slots: 8 });
-});
-afterAll(() => world.close());
+import { expect, it } from "vitest";
+import { endOf } from "../support/end.ts";
+import { runner, world } from "../support/shared.ts";
 
 it("a prediction whose container starts is canceled at once; the container serves the next prediction", async () => {
   const watch = await world.create("slow", {});

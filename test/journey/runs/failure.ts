@@ -1,23 +1,7 @@
 /** Predictions that fail: by the model, by its container, or by a deadline. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { endOf } from "./support/end.ts";
-import type { Runner } from "./support/runner.ts";
-import { World } from "./support/world.ts";
-
-const SETUP_SECONDS = 4;
-
-let world: World;
-let runner: Runner;
-
-beforeAll(async () => {
-  world = await World.open({
-    variables: {
-      SETUP_TIMEOUT_SECONDS: String(SETUP_SECONDS),
-    },
-  });
-  runner = await world.runner("one", { slots: 8 });
-});
-afterAll(() => world.close());
+import { expect, it } from "vitest";
+import { endOf } from "../support/end.ts";
+import { runner, world } from "../support/shared.ts";
 
 it("a failed prediction has the model's message, and the container is kept", async () => {
   const watch = await world.create("sums", { numbers: [1], mode: "fail" });
@@ -47,18 +31,9 @@ it("a failed prediction has the logs of a setup that fails", async () => {
   await runner.rests("broken");
 });
 
-it.concurrent("a run ends at its deadline, with its container", async () => {
+it("a run ends at its deadline, with its container", async () => {
   const { error } = await endOf(world, await world.create("hasty", {}), "failed");
   const message = "The model did not finish within 1 s.";
   expect(error).toMatchObject({ source: "external", message });
   await runner.rests("hasty");
-});
-
-it.concurrent("a setup ends at its deadline, with its container", async () => {
-  const watch = await world.create("slow", {});
-  const { error } = await endOf(world, watch, "failed");
-  const message = `The container was not ready within ${SETUP_SECONDS} s.`;
-  expect(error).toMatchObject({ source: "external", message });
-  expect(JSON.stringify(watch.dataOf("setup"))).toContain("loading weights");
-  await runner.rests("slow");
 });

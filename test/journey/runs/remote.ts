@@ -1,24 +1,12 @@
-/** A remote version by OpenAI's official client, in the production bundle and without a runner. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { Receiver } from "../receiver/receiver.ts";
-import { USERNAME } from "./support/access.ts";
-import { asks, openAiOf } from "./support/conventions.ts";
-import { World } from "./support/world.ts";
+/** A remote version by OpenAI's official client. */
+import { beforeAll, expect, it } from "vitest";
+import { USERNAME } from "../support/access.ts";
+import { asks, openAiOf } from "../support/conventions.ts";
+import { receiver, runner, world } from "../support/shared.ts";
 
 const MODEL = `${USERNAME}/far`;
 
-let world: World;
-let host: Receiver;
-
-beforeAll(async () => {
-  host = await Receiver.open();
-  world = await World.open({ variables: { WEBHOOK_ALLOW_INSECURE: "true" } });
-  await publishFar();
-});
-afterAll(async () => {
-  await world.close();
-  await host.close();
-});
+beforeAll(publishFar);
 
 const chunk = (delta: object, finish_reason: string | null = null) => {
   const chat = { id: "c", object: "chat.completion.chunk", created: 1, model: "gpt-far" };
@@ -31,7 +19,7 @@ async function publishFar(): Promise<void> {
   await client.fetch("PUT", `/models/${MODEL}/variables/FAR_KEY`, {
     body: { value: "sk-far" },
   });
-  const url = `${host.url}/v1`;
+  const url = `${receiver.url}/v1`;
   const remote = { url, api: "openai", model: "gpt-far", key_variable: "FAR_KEY" };
   await client.fetch("POST", `/models/${MODEL}/versions`, {
     body: { release_notes: "", configuration: { interface: "remote", remote } },
@@ -41,7 +29,7 @@ async function publishFar(): Promise<void> {
 it("OpenAI's client streams a chat from a remote version", async () => {
   const { access } = world;
   const texts = ["Hel", "lo"].map((content) => chunk({ role: "assistant", content }));
-  host.script("/v1/chat/completions", [
+  receiver.script("/v1/chat/completions", [
     {
       status: 200,
       headers: { "content-type": "text/event-stream" },
@@ -56,7 +44,7 @@ it("OpenAI's client streams a chat from a remote version", async () => {
   const { choices, model } = await stream.finalChatCompletion();
   expect(choices).toMatchObject([{ message: { content: "Hello" }, finish_reason: "stop" }]);
   expect(model).toBe(MODEL);
-  expect(host.of("/v1/chat/completions")).toMatchObject([
+  expect(receiver.of("/v1/chat/completions")).toMatchObject([
     { headers: { authorization: "Bearer sk-far" } },
   ]);
   await wire.settle();
@@ -76,11 +64,10 @@ it("a deployment whose runners are all killed is answered by its fallback, which
   const { openai, wire } = openAiOf(access);
   const ask = () =>
     openai.chat.completions.create({ model, messages: asks({ say: ["near"] }) }).withResponse();
-  const runner = await world.runner("one");
   const near = await ask();
   expect(near.data.choices[0]?.message.content).toBe("near");
   expect(near.response.headers.get("x-auspex-answered-by")).toMatch(`${USERNAME}/oracle:`);
-  host.script("/v1/chat/completions", [
+  receiver.script("/v1/chat/completions", [
     {
       status: 200,
       headers: { "content-type": "application/json" },
