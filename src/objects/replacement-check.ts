@@ -12,7 +12,7 @@ export const CHECK_MS = 1_000;
 export class ReplacementCheck {
   readonly #ctx: DurableObjectState;
   #held = 0;
-  #timer: number | null = null;
+  #checks: AbortController | null = null;
 
   constructor(ctx: DurableObjectState) {
     this.#ctx = ctx;
@@ -24,27 +24,39 @@ export class ReplacementCheck {
    */
   hold(): () => void {
     this.#held += 1;
-    this.#timer ??= setInterval(() => this.#check(), CHECK_MS);
+    if (!this.#checks) {
+      this.#checks = new AbortController();
+      void this.#checkUntil(this.#checks.signal);
+    }
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       this.#held -= 1;
       if (this.#held > 0) return;
-      clearInterval(this.#timer);
-      this.#timer = null;
+      this.#checks?.abort();
+      this.#checks = null;
     };
+  }
+
+  async #checkUntil(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await scheduler.wait(CHECK_MS, { signal }).catch(() => {});
+      if (signal.aborted || !this.#check()) return;
+    }
   }
 
   /**
    * Reads storage, because a write is billed. A read that throws ends the instance, and all that it holds.
    */
-  #check(): void {
+  #check(): boolean {
     try {
       this.#ctx.storage.sql.exec("SELECT 1 FROM sqlite_schema LIMIT 1");
+      return true;
     } catch (error) {
       logger.warn("Object replaced", { object_id: this.#ctx.id.toString(), error });
       this.#ctx.abort("This object runs elsewhere by now.");
+      return false;
     }
   }
 }

@@ -265,7 +265,7 @@ test.each(OPERATORS.slice(0, sized(1, OPERATORS.length)))(
       (await operator.ok<{ id: string }>("POST", `/v1/operator/${path}`, body)).id;
     withKey();
     onTestFinished(withoutKey);
-    const backup_id = await makeBackup();
+    const backup_id = await makeBackup(60_000);
     const organization = unique("org");
     const lead = await newUser();
     await lead.client.ok("POST", "/v1/organizations", { username: organization });

@@ -2,42 +2,39 @@
 import { onTestFinished, vi } from "vitest";
 
 /**
- * Holds the timers and intervals that are set for exactly `heldMs`, until the test ends. Each runs where it was
- * set: what belongs to one request or object cannot be used from another.
- * @returns a function that runs the timers held so far, and the intervals once
+ * Holds the timers and waits that are set for exactly `heldMs`, until the test ends. Each runs where it was set:
+ * what belongs to one request or object cannot be used from another.
+ * @returns a function that runs those held so far
  */
 export function holdTimers(heldMs: number): (() => void) & { count: () => number } {
   let ended = 0;
   let count = 0;
-  const { setTimeout, setInterval } = globalThis;
+  const { setTimeout } = globalThis;
+  const hold = (act: () => void) => {
+    const turn = ended;
+    count++;
+    const timer = setInterval(() => {
+      if (ended <= turn) return;
+      count--;
+      clearInterval(timer);
+      act();
+    }, 5);
+    return timer;
+  };
   const timeouts = vi
     .spyOn(globalThis, "setTimeout")
-    .mockImplementation((act: () => void, ms?: number) => {
-      if (ms !== heldMs) return setTimeout(act, ms);
-      const turn = ended;
-      count++;
-      const timer = setInterval(() => {
-        if (ended <= turn) return;
-        count--;
-        clearInterval(timer);
-        act();
-      }, 5);
-      return timer;
-    });
-  const intervals = vi
-    .spyOn(globalThis, "setInterval")
-    .mockImplementation((act: () => void, ms?: number) => {
-      if (ms !== heldMs) return setInterval(act, ms);
-      let turn = ended;
-      return setInterval(() => {
-        if (ended <= turn) return;
-        turn = ended;
-        act();
-      }, 5);
-    });
+    .mockImplementation((act: () => void, ms?: number) =>
+      ms === heldMs ? hold(act) : setTimeout(act, ms),
+    );
+  const wait = scheduler.wait.bind(scheduler);
+  const waits = vi
+    .spyOn(scheduler, "wait")
+    .mockImplementation((ms, options) =>
+      ms === heldMs ? new Promise((resolve) => void hold(resolve)) : wait(ms, options),
+    );
   onTestFinished(() => {
     timeouts.mockRestore();
-    intervals.mockRestore();
+    waits.mockRestore();
     ended = Number.POSITIVE_INFINITY;
   });
   return Object.assign(() => void ended++, { count: () => count });
