@@ -1,8 +1,8 @@
-// Egress that a version declares, enforced by the firewall against the container.
+// Egress that a version declares or the operator forbids, enforced by the firewall against the container.
 import { describe, expect, it } from "vitest";
 import { docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../support/containers.ts";
-import { box, look, port, REFUSED, useTravellers, withEngine } from "../support/egress-bed.ts";
+import { box, look, port, REFUSED, run, useTravellers, withEngine } from "../support/egress-bed.ts";
 
 describe.runIf(dockerIsUp)("egress", () => {
   useTravellers();
@@ -36,6 +36,27 @@ describe.runIf(dockerIsUp)("egress", () => {
         travelled: { [listed]: "welcome", [other]: 403 },
         proxy: true,
       });
+    });
+  });
+
+  describe("where the operator forbids it", () => {
+    withEngine({ sandbox: { egress: false } });
+
+    it("egress is none for all containers where the operator says so", async () => {
+      const listed = `hf.example:${port}`;
+      const travelled = { [listed]: 403 };
+      expect(await look([listed], { authorities: [listed] })).toMatchObject({ travelled });
+    });
+  });
+
+  describe("without a firewall", () => {
+    withEngine({ firewall: "off" });
+
+    it("egress none is refused where there is no firewall to enforce it", async () => {
+      const { error } = await run("none").finish;
+      expect(error?.source).toBe("internal");
+      expect(error?.message).toContain("without --firewall off");
+      expect(await look("public", { targets: [] })).toMatchObject({ proxy: false });
     });
   });
 });
