@@ -2,11 +2,15 @@
 import { defineProject } from "vitest/config";
 import { filesOf, isNightly, REAL_PROCESSES, root } from "./shared.ts";
 
+const files = filesOf(["journey"]);
+const ofClients = isNightly ? ["test/clients/*.nightly.test.ts"] : [];
+
 export default defineProject({
   root,
   test: {
     name: "journey",
-    ...filesOf(["journey", "clients"]),
+    include: [...files.include, ...ofClients],
+    exclude: files.exclude,
     provide: { isNightly },
     globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
     ...REAL_PROCESSES,
