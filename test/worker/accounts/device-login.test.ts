@@ -196,8 +196,9 @@ describe("a login from a terminal", () => {
     const begun = await begin();
     const row = JSON.stringify(await rowOf(begun));
     expect(row).not.toContain(begun.device_code);
-    const other = (await begin()).device_code.slice(0, -1);
-    for (const wrong of ["", "aus_", begun.user_code, `${other}0`, begun.device_code.slice(1)])
+    const { device_code: code } = begun;
+    const withTypo = code.slice(0, -1) + (code.endsWith("0") ? "1" : "0");
+    for (const wrong of ["", "aus_", begun.user_code, withTypo, code.slice(1)])
       expect((await poll(wrong))[1]).toMatchObject({
         error: expect.stringMatching(/^invalid_/),
       });
