@@ -3,9 +3,9 @@
  * src/dashboard/client) and stylesheet, with hashed names, the guides as HTML with their pictures,
  * the packages of the runner, the command and receivers of webhooks, and a manifest.
  */
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { basename, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { passagesOf, renderGuide } from "../dashboard/docs/guide/render.ts";
 import { ICONS } from "../dashboard/ui/icons.ts";
@@ -13,10 +13,15 @@ import type { Manifest, Passage } from "../protocol/assets.ts";
 import { ROOT } from "./bundle.ts";
 import { packCli, packReceiver, packRunner } from "./packages.ts";
 
-const FOLDER = join(ROOT, ".auspex/assets");
+/** The folder that a Worker serves ([assets] of wrangler.toml). */
+const SERVED = join(ROOT, ".auspex/assets");
+/** Each process builds in a folder of its own: a Worker that starts while others build reads whole files. */
+const FOLDER = join(ROOT, `.auspex/assets-${process.pid}`);
 const DASHBOARD = join(ROOT, "src/dashboard");
 const { resolve } = createRequire(import.meta.url);
 const GUIDES = join(DASHBOARD, "guides");
+
+const MANIFEST = "manifest.json";
 
 /** Assets with hashed names never change. */
 const HEADERS = `/assets/*
@@ -61,11 +66,26 @@ export async function buildAssets(): Promise<void> {
   const files = { ...code, ...docs, ...copied };
   const manifest: Manifest = { files, icons, bird, runner, cli };
   await Promise.all([
-    writeFile(join(FOLDER, "manifest.json"), JSON.stringify(manifest)),
+    writeFile(join(FOLDER, MANIFEST), JSON.stringify(manifest)),
     writeFile(join(FOLDER, "_headers"), HEADERS),
     writeGuides(files),
-    removeOld(files),
   ]);
+  await serve();
+  await removeOld(files);
+}
+
+/** Moves what was built to where it is served; the manifest comes last, because it names other files. */
+async function serve(): Promise<void> {
+  const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true });
+  const built = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(FOLDER, join(parentPath, name)))
+    .filter((path) => path !== MANIFEST);
+  for (const path of [...built, MANIFEST]) {
+    await mkdir(dirname(join(SERVED, path)), { recursive: true });
+    await rename(join(FOLDER, path), join(SERVED, path));
+  }
+  await rm(FOLDER, { recursive: true });
 }
 
 /** All browsers read WOFF2; the package names WOFF files, too. */
@@ -177,8 +197,8 @@ async function writeGuides(files: Manifest["files"]): Promise<void> {
 /** Removes files of older builds: pages that still ask for them get the new ones (src/routes/assets.ts). */
 async function removeOld(files: Manifest["files"]): Promise<void> {
   const current = Object.values(files).map((path) => basename(path));
-  for (const name of await readdir(join(FOLDER, "assets")))
-    if (!current.includes(name)) await rm(join(FOLDER, "assets", name), { force: true });
+  for (const name of await readdir(join(SERVED, "assets")))
+    if (!current.includes(name)) await rm(join(SERVED, "assets", name), { force: true });
 }
 
 if (import.meta.main) await buildAssets();
