@@ -22,8 +22,10 @@ export default async function setup({ vitest }: TestProject) {
   if ("worker" in vitest.getProvidedContext()) return;
   if (!browserIsThere) console.log("There is no Chromium: the tests in a browser are left out.");
   const folder = await mkdtemp(join(tmpdir(), "auspex-prepared-"));
-  const script = await bundle(join(folder, "bundle"));
-  const configuration = await readConfiguration();
+  const [script, configuration] = await Promise.all([
+    bundle(join(folder, "bundle")),
+    readConfiguration(),
+  ]);
   vitest.provide("worker", { scriptPath: join(folder, "bundle/worker.js"), configuration });
   vitest.provide("prepared", await prepareState(folder, { script, configuration }));
   return () => rm(folder, { recursive: true });
