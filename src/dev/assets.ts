@@ -30,6 +30,17 @@ const HEADERS = `/assets/*
 `;
 
 export async function buildAssets(): Promise<void> {
+  try {
+    const files = await writeAssets();
+    await serve();
+    await removeOld(files);
+  } finally {
+    await rm(FOLDER, { recursive: true, force: true });
+  }
+}
+
+/** Builds everything in `FOLDER`. @returns the addresses of the bundled files, by the names of their sources */
+async function writeAssets(): Promise<Manifest["files"]> {
   await mkdir(FOLDER, { recursive: true });
   const scripts = (await readdir(join(DASHBOARD, "client"))).filter((name) => name.endsWith(".ts"));
   const pictures = (await readdir(GUIDES)).filter((name) => /\.(?:svg|webp)$/.test(name));
@@ -70,8 +81,7 @@ export async function buildAssets(): Promise<void> {
     writeFile(join(FOLDER, "_headers"), HEADERS),
     writeGuides(files),
   ]);
-  await serve();
-  await removeOld(files);
+  return files;
 }
 
 /** Moves what was built to where it is served; the manifest comes last, because it names other files. */
@@ -85,7 +95,6 @@ async function serve(): Promise<void> {
     await mkdir(dirname(join(SERVED, path)), { recursive: true });
     await rename(join(FOLDER, path), join(SERVED, path));
   }
-  await rm(FOLDER, { recursive: true });
 }
 
 /** All browsers read WOFF2; the package names WOFF files, too. */

@@ -5,12 +5,12 @@ import { filesOf, isNightly, root, WORKER } from "./shared.ts";
 
 const PASSWORDS = `${root}test/worker/support/passwords.ts`;
 
-/** The command, the package for receivers and the tools of `src/dev` are not part of the Worker. */
+/** The modules that almost all files import: the command, receivers' package and `src/dev` are no part of the Worker. */
 const WARM = ["src/!(cli|dev|receiver)/**/*.{ts,tsx}", "test/worker/support/*.ts"];
 
 export default defineProject({
   root,
-  // Vite transforms what all files import while other setups wait for their processes: 9 s earlier in CI.
+  // Vite transforms the Worker's modules while the global setups of `npm test` wait for their processes.
   server: { warmup: { ssrFiles: WARM } },
   plugins: [
     {
