@@ -1,10 +1,12 @@
 /** The page of a run, and the stream that continues it. */
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { logLinesIn, newCustomer, view } from "../support/customer.ts";
 import { EventReader, eventsOf, named } from "../support/events.ts";
 import { eventually } from "../support/eventually.ts";
+import { timersFollowClock } from "../support/hold-timers.ts";
 import { objectOf } from "../support/objects.ts";
+import { advance } from "../support/time.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -133,17 +135,17 @@ describe("a run that goes on", () => {
     const object = await objectOf(id);
     // The alarm is half a minute away: at a moved time it would find the runner lost.
     await runDurableObjectAlarm(object);
-    vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    timersFollowClock();
     const path = `/predictions/${id}/events`;
     const stream = await who.visitor.fetch(path, {});
     const reading = new EventReader(stream.body).rest();
-    await runInDurableObject(object, () => vi.advanceTimersByTimeAsync(290_000));
-    // Metrics are stored at once, because timers do not run by themselves here.
+    advance(290);
     await channel.report([
       { event: "output", data: "b" },
       { event: "metrics", data: { seen: 2 } },
     ]);
-    await runInDurableObject(object, () => vi.advanceTimersByTimeAsync(11_000));
+    advance(11);
     const events = await reading;
     expect(named(events, "output")).toEqual(["a", "b"]);
     who.visitor.cookies.clear();

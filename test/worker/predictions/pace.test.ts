@@ -5,7 +5,7 @@ import { EventReader } from "../support/events.ts";
 import { eventually } from "../support/eventually.ts";
 import { logRowsOf, objectOf } from "../support/objects.ts";
 import type { Channel } from "../support/runner.ts";
-import { startClock } from "../support/time.ts";
+import { fakeTimers, startClock } from "../support/time.ts";
 import { output } from "../support/unstored.ts";
 import { newWorld } from "../support/world.ts";
 
@@ -36,7 +36,7 @@ describe("a run with 500 tokens in 10 s", () => {
   ])("%s", async (_, isRead, most) => {
     const { client, begun } = await newWorld();
     const { id, channel } = await begun();
-    vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+    await runInDurableObject(await objectOf(id), fakeTimers);
     const reading = isRead ? new EventReader((await client.stream(id)).body).rest() : undefined;
     await putOut(id, channel);
     await reading;

@@ -8,8 +8,9 @@ import type {
 } from "../../../src/objects/prediction/log-events.ts";
 import { Subscribers } from "../../../src/objects/prediction/subscribers.ts";
 import { EventReader } from "../support/events.ts";
+import { fakeTimers } from "../support/time.ts";
 
-beforeEach(() => vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] }));
+beforeEach(fakeTimers);
 afterEach(() => vi.useRealTimers());
 
 /** A log in memory, one event a frame, with at most three frames a page. */

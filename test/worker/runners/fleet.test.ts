@@ -9,7 +9,9 @@ import { withTimeout } from "../../../src/services/with-timeout.ts";
 import { listNewestRunners } from "../../../src/storage/runners/runners.ts";
 import { run, services } from "../support/accounts.ts";
 import { Client } from "../support/client.ts";
+import { pause } from "../support/eventually.ts";
 import { registered, revoke, shown } from "../support/fleet.ts";
+import { holdTimers } from "../support/hold-timers.ts";
 import { FakeRunner, sessionBody } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser, operator, unique } from "../support/world.ts";
@@ -153,12 +155,12 @@ describe("a runner", () => {
   });
 
   test("a runner object that does not answer is waited for 3 s", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const release = holdTimers(3_000);
     const told = vi.fn();
     const asking = withTimeout(new Promise(() => {}), "runner").then(told);
-    await vi.advanceTimersByTimeAsync(2_999);
+    await pause(10);
     expect(told).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(1);
+    release();
     await asking;
     expect(told).toHaveBeenCalledExactlyOnceWith(undefined);
   });

@@ -1,9 +1,10 @@
 /** The pool: the order of jobs, and runners that do not return. */
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { eventually, pause } from "../support/eventually.ts";
+import { holdTimers } from "../support/hold-timers.ts";
 import { lineOf, openPolls, pool } from "../support/pool.ts";
 import { FakeRunner, quickSetups } from "../support/runner.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
@@ -189,11 +190,11 @@ test("a poll is answered empty after 30 s, and a second one of the same session 
   const one = await world.runner();
   const first = one.claim();
   await openPolls(world, 1);
-  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  const release = holdTimers(30_000);
   const second = one.poll();
   expect(await first).toEqual([]);
-  await scheduler.wait(20);
-  await runInDurableObject(pool(world), () => vi.advanceTimersByTimeAsync(30_000));
+  await eventually(() => expect(release.count()).toBe(1));
+  release();
   expect(claimResponse.parse(await (await second).json())).toEqual({ jobs: [] });
 });
 

@@ -1,11 +1,13 @@
 /** Runners that get no jobs: drained, removed, with an invalid session, or set aside. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { RunnerState } from "../../../src/protocol/fleet.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { revoke, setAside } from "../support/fleet.ts";
+import { timersFollowClock } from "../support/hold-timers.ts";
+import { openPolls } from "../support/pool.ts";
 import type { FakeRunner } from "../support/runner.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
@@ -89,11 +91,12 @@ test("a poll with an unknown session is a 404", async () => {
 test("a poll ends when its token is revoked", async () => {
   const world = await newWorld();
   const runner = await world.runner();
-  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  stopClock();
+  timersFollowClock();
   const polling = runner.poll();
-  await scheduler.wait(20);
+  await openPolls(world, 1);
   await revoke(world.runnerToken);
-  await runInDurableObject(pool(world), () => vi.advanceTimersByTimeAsync(10_100));
+  advance(10.1);
   expect(claimResponse.parse(await (await polling).json())).toEqual({ jobs: [] });
   expect((await pool(world).status()).free).toBe(0);
 });

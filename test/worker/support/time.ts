@@ -28,3 +28,27 @@ export async function withoutTimers<T>(act: () => Promise<T>): Promise<T> {
     stopClock();
   }
 }
+
+/**
+ * Fakes the date, and the timers of the object that calls this: the test's own, or one by `runInDurableObject`,
+ * where the test then also advances the time. Other objects keep real timers, because a fake timer runs where
+ * the time is advanced, and there the objects of an earlier test cannot use what belongs to them.
+ */
+export function fakeTimers(): void {
+  const socket = new WebSocketPair()[0];
+  const isHere = () => {
+    try {
+      return socket.readyState >= 0;
+    } catch {
+      return false;
+    }
+  };
+  const { setTimeout, clearTimeout } = globalThis;
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  const fake = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+  Object.assign(globalThis, {
+    setTimeout: (act: () => void, ms?: number) =>
+      isHere() ? fake.setTimeout(act, ms) : setTimeout(act, ms),
+    clearTimeout: (timer: number) => (isHere() ? fake.clearTimeout(timer) : clearTimeout(timer)),
+  });
+}

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { settings } from "../../../src/env.ts";
 import type { TraceMessage } from "../../../src/protocol/traces.ts";
+import { holdTimers } from "../support/hold-timers.ts";
 import { captureLog } from "../support/log.ts";
 import { received, script } from "../support/receiver.ts";
 import { collected, deliverTraces, tracing } from "../support/traces.ts";
@@ -81,12 +82,11 @@ describe("a collector that fails", () => {
     const { bindings, path } = tracing();
     const log = captureLog("warn");
     await script(path, "silent");
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const release = holdTimers(10_000);
     const delivering = deliverTraces(bindings, [message("a")]);
     await received(path, 1);
-    vi.advanceTimersByTime(9_900);
     expect(log.entries()).toEqual([]);
-    vi.advanceTimersByTime(200);
+    release();
     expect((await delivering).retryMessages).toHaveLength(1);
     expect(log.entries()).toEqual([
       expect.objectContaining({ error: expect.stringContaining("no response within 10 s") }),
