@@ -1,44 +1,18 @@
 /** Webhook deliveries of an account: the list, single events, and redelivery of many. */
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { codes, failuresOf } from "../../../src/dashboard/webhooks/delivery.tsx";
-import { MOST_AT_ONCE } from "../../../src/services/webhooks/deliveries.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
-import { changeEndpoint, newEndpoint } from "../support/endpoints.ts";
+import { newEndpoint } from "../support/endpoints.ts";
 import { eventually } from "../support/eventually.ts";
 import { newRunnable } from "../support/examples.ts";
-import { accountOf } from "../support/objects.ts";
-import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
-import { newRun } from "../support/route-parameters.ts";
-import { passes, startClock, stopClock } from "../support/time.ts";
+import { addressOf, exchanged, freshPath } from "../support/receiver.ts";
+import { LIST, withRefusal } from "../support/refused-delivery.ts";
+import { startClock, stopClock } from "../support/time.ts";
 import { settled } from "../support/webhooks.ts";
-
-const LIST = "/account/webhooks/deliveries";
 
 // A refused delivery would be sent again after 5 seconds.
 beforeEach(stopClock);
 afterEach(startClock);
-
-/** A user whose endpoint refused its first delivery, and whose prediction's own webhook was delivered. */
-async function withRefusal() {
-  const person = await newDashboardUser();
-  const path = freshPath();
-  const refusal = { status: 503, body: "no <b>room</b>" };
-  await script(path, refusal, { status: 200, body: "thanks" });
-  const url = `${addressOf(path)}?key=hunter2`;
-  const endpoint = await newEndpoint(person.client, { url, events: ["completed"] });
-  const { prediction_id: id = "" } = await newRun(person);
-  await person.client.cancel(id);
-  const { html } = await eventually(async () => {
-    const page = await person.visitor.look(LIST);
-    expect(page.html).toContain("responded with status 503");
-    expect(page.html).toContain("succeeded");
-    return page;
-  });
-  const [, event = ""] = new RegExp(`value="(evt_\\S+) ${endpoint.id}"`).exec(html) ?? [];
-  return { ...person, path, endpoint, id, html, event };
-}
 
 describe("the list", () => {
   it("the list has delivered and failed deliveries, each with its receiver and its model", async () => {
@@ -58,26 +32,6 @@ describe("the list", () => {
       "No deliveries match",
     );
   });
-
-  it("the list shows deliveries of a deleted endpoint as abandoned, and later why they failed", async () => {
-    const { visitor, client, endpoint, id, event } = await withRefusal();
-    await client.ok("DELETE", `/v1/webhook-endpoints/${endpoint.id}`);
-    const pages = [LIST, `/predictions/${id}/webhooks/${event}`];
-    for (const page of pages) {
-      const { html } = await visitor.look(page);
-      expect(html).toContain("abandoned");
-      expect(html).not.toContain("Next try");
-      expect(html).not.toContain("retrying");
-    }
-    await passes(7, id);
-    await eventually(async () => {
-      for (const page of pages) {
-        const { html } = await visitor.look(page);
-        expect(html).toContain("the endpoint has been deleted");
-        expect(html).not.toContain("abandoned");
-      }
-    });
-  });
 });
 
 describe("chosen deliveries", () => {
@@ -94,22 +48,6 @@ describe("chosen deliveries", () => {
       expect(html).toContain("2 attempts");
     });
   });
-
-  it("a chosen delivery is not sent to an endpoint that is disabled", async () => {
-    const { visitor, client, path, endpoint, event } = await withRefusal();
-    await changeEndpoint(client, endpoint.id, { enabled: false });
-    await visitor.send(LIST, { chosen: `${event} ${endpoint.id}` });
-    const { html } = await visitor.look(LIST);
-    expect(html).toContain("1 skipped: endpoint disabled or deleted.");
-    expect(await received(path)).toHaveLength(1);
-  });
-
-  it("an empty choice is refused", async () => {
-    const { visitor } = await newDashboardUser();
-    await visitor.look(LIST);
-    await visitor.send(LIST);
-    expect((await visitor.look(LIST)).html).toContain("Select the deliveries to redeliver.");
-  });
 });
 
 describe("all failed deliveries", () => {
@@ -123,49 +61,6 @@ describe("all failed deliveries", () => {
     expect((await visitor.look(LIST)).html).toContain("No failed deliveries.");
     await visitor.send(`${LIST}?to=${endpoint.id}`, { all: "failed" });
     expect((await visitor.look(LIST)).html).toContain("Redelivering 1 of 1.");
-    expect(await exchanged(path, 2)).toHaveLength(2);
-  });
-
-  /** Adds failed deliveries of predictions older than the one whose delivery is tried again. */
-  async function withGivenUp(count: number, how: { isListed: boolean }) {
-    const { visitor, user_id, path, endpoint } = await withRefusal();
-    const account = (await accountOf(user_id)) ?? expect.fail("it has no object");
-    await runInDurableObject(account, (_, { storage: { sql } }) => {
-      sql.exec(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-        INSERT INTO deliveries (prediction_id, sequence, endpoint_id, event, at, url, state, attempts, status, error, next_at, told_at)
-        SELECT '01900000-0000-7000-8000-' || printf('%012d', i), 1, ?, 'completed', 0, NULL, 'failed', 9, 500, 'no', NULL, 0 FROM n`,
-        count,
-        endpoint.id,
-      );
-      if (!how.isListed) return;
-      sql.exec(
-        `INSERT INTO predictions (id, object_id, model_id, model_owner, model_name, version_number, stream, status, created_at, updated_at, data_removed, revision)
-        SELECT d.prediction_id, ?, '', 'ada', 'story', 1, 0, 'succeeded', 0, 0, 0, 1
-        FROM deliveries d WHERE d.state = 'failed'`,
-        // The object has no data: its prediction has lost it.
-        env.PREDICTION.newUniqueId().toString(),
-      );
-    });
-    return { visitor, path };
-  }
-
-  it("a redelivery of all is bounded, begins with failed deliveries, and shows how many are left", async () => {
-    const { visitor, path } = await withGivenUp(MOST_AT_ONCE, { isListed: true });
-    await visitor.send(LIST, { all: "failed" });
-    const { html } = await visitor.look(LIST);
-    expect(html).toContain(`Redelivering 0 of ${MOST_AT_ONCE + 1}.`);
-    expect(html).toContain(`${MOST_AT_ONCE} skipped: prediction data removed.`);
-    expect(html).toContain("1 remaining: select Redeliver all failed again.");
-    expect(await received(path)).toHaveLength(1);
-  });
-
-  it("a redelivery of all skips deliveries that cannot be sent any more, and shows their number", async () => {
-    const { visitor, path } = await withGivenUp(MOST_AT_ONCE, { isListed: false });
-    await visitor.send(LIST, { all: "failed" });
-    const { html } = await visitor.look(LIST);
-    expect(html).toContain(`Redelivering 1 of ${MOST_AT_ONCE + 1}.`);
-    expect(html).toContain(`${MOST_AT_ONCE} skipped: prediction data removed.`);
     expect(await exchanged(path, 2)).toHaveLength(2);
   });
 });

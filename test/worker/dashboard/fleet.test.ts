@@ -7,20 +7,16 @@ import { withKey, withoutKey } from "../support/backups.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newOperator } from "../support/dashboard-users.ts";
 import { eventually } from "../support/eventually.ts";
-import { registered, setAside } from "../support/fleet.ts";
+import { device, registered, rowsOf, setAside, withGpus } from "../support/fleet.ts";
 import { textOf } from "../support/page-text.ts";
 import { FakeRunner } from "../support/runner.ts";
-import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newRunnerToken, newWorld, operator, unique } from "../support/world.ts";
 
 const { version, sha256 } = (await readManifest(env)).runner;
 const FILE = `auspex-runner-${version}.tgz`;
 const FETCH = `curl -fsSL "https://auspex.test/auspex-runner.tgz?v=${version}" -o ${FILE} && echo "${sha256} ${FILE}" | sha256sum --check &&`;
 const COMMAND = `npx --yes ./${FILE}`;
-
-/** Returns the rows of a runner on the page of the fleet. */
-const rowsOf = (html: string, id: string) =>
-  [...html.matchAll(new RegExp(`<tr data-part="${id} .*?</tr>`, "gs"))].map(([row]) => row);
 
 /** Returns the row of a class of machines. */
 const classOf = (html: string, hardware: string) =>
@@ -46,15 +42,6 @@ test("a fleet without BACKUP_KEY shows that backups are off", async () => {
   withKey();
   onTestFinished(withoutKey);
   expect(textOf(await look())).not.toContain("Backups");
-});
-
-const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
-const withGpus = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };
-const device = (n: number, holder: string | null, lost?: true) => ({
-  id: `GPU-${n}`,
-  ...gpu,
-  holder,
-  ...(lost && { lost }),
 });
 
 describe("a runner", () => {
@@ -103,32 +90,6 @@ describe("a runner", () => {
     expect(textOf(rowsOf(html, runner.id)[0] ?? "")).toMatch(`${escaped} #1 L40S – 45 GB free`);
   });
 
-  test("GPUs are sorted by what is idle, or by load", async () => {
-    const uses = [0.5, 0, 0.9];
-    const runners = await Promise.all(
-      uses.map(async (used) => {
-        const { runner } = await registered(undefined, {
-          machine: { ...withGpus, gpus: [gpu] },
-        });
-        const users = used > 0 ? { users: 1, idle_ms: null } : {};
-        const containers = [readyContainer({ name: "c", key: "k", gpus: 1, ...users })];
-        await runner.tellState({ devices: [device(1, "c")], containers });
-        const gpus = [{ used, memory_used_gb: 1 }];
-        await runner.tell({ load: { cpu: 1, memory_used_gb: 1, gpus } });
-        return { used, id: runner.id };
-      }),
-    );
-    const order = async (path: string) => {
-      const html = await look(path);
-      const at = (id: string) => html.indexOf(`data-part="${id} 0"`);
-      return runners.toSorted((a, b) => at(a.id) - at(b.id)).map(({ used }) => used);
-    };
-    expect(await order("/fleet")).toEqual([0, 0.5, 0.9]);
-    expect(await order("/fleet?sort=idle")).toEqual([0, 0.5, 0.9]);
-    expect(await order("/fleet?sort=load")).toEqual([0.9, 0.5, 0]);
-    expect(await order("/fleet?sort=other")).toEqual([0, 0.5, 0.9]);
-  });
-
   test("a runner links to the user's own prediction, and to the look-up of others' predictions", async () => {
     const world = await newWorld({ visibility: "public" });
     const [mine, theirs] = [person.client, world.client].map(
@@ -149,24 +110,6 @@ describe("a runner", () => {
     expect(text).toContain(`Installed: 0.0.1. Available: ${version}.`);
     expect(text).toContain(COMMAND);
     expect(text).toContain(`${FETCH} npm install --global ./${FILE}`);
-  });
-
-  test("an offline runner is an error after 2 minutes, and one whose object fails is shown all the same", async () => {
-    const [silent, lost] = [await registered(), await registered()];
-    advance(100);
-    const row = async () => rowsOf(await look(), silent.runner.id).join();
-    expect(await row()).toMatch(/class="status offline *"/);
-    advance(20);
-    expect(await row()).toContain('class="status offline bad"');
-    const page = await look(`/fleet/runners/${silent.runner.id}`);
-    expect(textOf(page)).toContain("offline for 2 min");
-    expect(page).toContain('title="Offline runners are shown as an error after 2 minutes');
-    const stubOf = env.RUNNER.getByName.bind(env.RUNNER);
-    const fetch = () => Promise.reject(new Error("gone"));
-    vi.spyOn(env.RUNNER, "getByName").mockImplementation((id) =>
-      id === lost.runner.id ? Object.assign(stubOf(id), { fetch }) : stubOf(id),
-    );
-    expect(textOf(rowsOf(await look(), lost.runner.id).join())).toContain("unknown");
   });
 });
 
@@ -210,29 +153,6 @@ test("classes of one pool have a row each in the queues, and their runners are s
   expect(classOf(html, hardware)).toContain(`${hardware} Box (pool ${hardware}) 2 5 `);
   expect(classOf(html, wide)).toContain(`${wide} Four (pool ${hardware}) 1 2 `);
   for (const { id } of [runner, both]) expect(rowsOf(html, id)).toHaveLength(1);
-});
-
-test("a run whose runner was killed is counted once, and no longer as that runner's", async () => {
-  const world = await newWorld();
-  const { id, runner } = await world.begun();
-  await runner.tell({ running: [id] });
-  const running = async () =>
-    /data-label="Running">(\d+)/.exec(
-      new RegExp(`<tr id="class-${world.hardware}".*?</tr>`, "s").exec(await look())?.[0] ?? "",
-    )?.[1];
-  expect(await running()).toBe("1");
-  await passes(31, id);
-  await eventually(async () => expect(await running()).toBe("0"));
-  const other = await world.runner();
-  await other.work();
-  await other.tell({ running: [id] });
-  expect(await running()).toBe("1");
-  // A runner that was only frozen still reports the run; the runner that reported it last counts.
-  advance(1);
-  await runner.tell({ running: [id] });
-  advance(1);
-  await other.tell({ running: [id] });
-  expect(await running()).toBe("1");
 });
 
 describe("a runner token", () => {
@@ -308,33 +228,4 @@ describe("a class of machines", () => {
       new RegExp(`Models, versions or deployments use '${hardware}'.* deleted by their owners`),
     );
   });
-});
-
-// The last one here: the rows of other tests stay on the first page.
-test("a machine without GPUs has one row, and a fleet of many GPUs several pages below 100 KB", async () => {
-  const { runner } = await registered(undefined, {
-    machine: { cpus: 16, memory_gb: 128, gpus: [] },
-  });
-  await runner.tellState({ devices: [] });
-  await runner.tell({ load: { cpu: 40, memory_used_gb: 31.52 } });
-  const [row = "", ...more] = rowsOf(await look("/fleet?sort=load"), runner.id);
-  expect(more).toEqual([]);
-  expect(textOf(row)).toMatch(/CPU, 16 cores CPU 100% 32\/128 GB free/);
-  for (let n = 0; n < 6; n++) {
-    const devices = Array.from({ length: 8 }, (_, at) => device(at, null));
-    const machine = { ...withGpus, gpus: devices.map(() => gpu) };
-    const { runner } = await registered(undefined, { machine });
-    await runner.tellState({ devices });
-    for (let hour = 0; hour < 24; hour++) {
-      const load = { used: (hour % 7) / 7, memory_used_gb: 1.5 * hour };
-      const gpus = devices.map(() => load);
-      await runner.tell({ load: { cpu: 1, memory_used_gb: 1, gpus } });
-      advance(3_600);
-    }
-    await runner.tellState({ devices });
-  }
-  const html = await look("/fleet?sort=load");
-  expect(html.length).toBeLessThan(100_000);
-  expect(html).toContain("/fleet?sort=load&amp;page=2");
-  expect(textOf(await look("/fleet?sort=load&page=2"))).toContain("← Previous");
 });

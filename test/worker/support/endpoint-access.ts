@@ -203,11 +203,11 @@ export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   [`GET ${WEBHOOK_ENDPOINTS}`]: own(["read"], WHOLE_ACCOUNT),
   [`GET ${WEBHOOK_ENDPOINT}`]: own(["read"], [401, 404, 200, 403, 403]),
   [`PATCH ${WEBHOOK_ENDPOINT}`]: { ...changing([401, 404, 200, 403, 403]), body: () => ({}) },
-  [`POST ${WEBHOOK_ENDPOINT}/test`]: { ...changing([401, 404, 200, 403, 403]), body: () => ({}) },
   [`POST ${WEBHOOK_ENDPOINT}/secrets`]: {
     ...changing([401, 404, 200, 403, 403]),
     body: () => ({}),
   },
+  [`POST ${WEBHOOK_ENDPOINT}/test`]: { ...changing([401, 404, 200, 403, 403]), body: () => ({}) },
   // The deletion comes after a second secret was added.
   [`DELETE ${WEBHOOK_ENDPOINT}/secrets/:secret_id`]: changing([401, 404, 200, 403, 403]),
   [`DELETE ${WEBHOOK_ENDPOINT}`]: changing([401, 404, 200, 403, 403]),

@@ -62,3 +62,16 @@ export const revokeInDatabase = (token: string) =>
   env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1 WHERE prefix = ?")
     .bind(tokenPrefix(token))
     .run();
+
+/** Returns the rows of a runner on the page of the fleet. */
+export const rowsOf = (html: string, id: string) =>
+  [...html.matchAll(new RegExp(`<tr data-part="${id} .*?</tr>`, "gs"))].map(([row]) => row);
+
+export const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
+export const withGpus = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };
+export const device = (n: number, holder: string | null, lost?: true) => ({
+  id: `GPU-${n}`,
+  ...gpu,
+  holder,
+  ...(lost && { lost }),
+});
