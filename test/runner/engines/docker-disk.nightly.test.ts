@@ -34,7 +34,7 @@ describe.runIf(dockerIsUp)("on a disk that is full", () => {
     box = await DockerBox.start();
     box.images.hello = await box.registry.push("hello");
     box.images.sums = await box.registry.push("sums");
-    await box.push("probe", "probe.mjs");
+    await box.push("probe", "insider.mjs");
   }, 120_000);
 
   afterAll(() => box.close());

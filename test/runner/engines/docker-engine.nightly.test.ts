@@ -31,7 +31,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     box = await DockerBox.start();
     box.images.sums = await box.registry.push("sums");
     await box.push("liar", "liar.mjs");
-    await box.push("probe", "probe.mjs");
+    await box.push("probe", "insider.mjs");
     await box.push("files", "files.mjs", { commands: ["ENV DECLARES=1"] });
     // Cog's command starts this file in the images that Cog has built.
     const python = "/usr/local/bin/python";

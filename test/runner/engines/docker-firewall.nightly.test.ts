@@ -6,6 +6,7 @@ import { dockerIsUp, signals } from "../support/containers.ts";
 import {
   box,
   executor,
+  expectNoContainers,
   flush,
   log,
   NEVER,
@@ -54,7 +55,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
       writeFileSync(join(folder, "iptables"), `${script.join("\n")}\n`, { mode: 0o755 });
       process.env.PATH = `${folder}:${PATH}`;
       const fresh = { variables: { STYLE: "fresh" } };
-      const next = await box.run(executor, "liar", { mode: "pid" }, fresh).finish;
+      const next = await box.run(executor, "caller", {}, fresh).finish;
       expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
       expect(log.lines.join()).toContain(
         "the containers' firewall rules were missing, restoring them",
@@ -75,6 +76,13 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
       const way = ["FORWARD", "-j", "DOCKER-USER"];
       await run("iptables", ["-w", "5", "-D", ...way]);
       await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 30_000);
+    });
+
+    it("containers start again when the firewall can be restored", async () => {
+      await expectNoContainers();
+      process.env.PATH = PATH;
+      const next = await box.run(executor, "caller").finish;
+      expect(next).toMatchObject({ status: "succeeded" });
     });
   });
 });

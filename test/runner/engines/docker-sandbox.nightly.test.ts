@@ -6,19 +6,19 @@ import { docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../support/containers.ts";
 import {
   box,
+  executor,
   expectTooMuch,
   log,
   look,
   MIB,
-  pushInsider,
   SECRET,
   useImages,
   withEngine,
 } from "../support/sandbox-bed.ts";
 
 useImages(async (into) => {
-  await pushInsider(into);
   const script = "insider.mjs";
+  await into.push("insider", script, { commands: ["VOLUME /data", "RUN chmod 777 /src"] });
   await into.push("bare", script, { commands: ['RUN ["/bin/busybox", "rm", "/bin/sh"]'] });
   const python = "/usr/local/bin/python";
   const server = `printf '#!/bin/sh\\nexec node /src/model.mjs "$@"\\n' >${python}`;
@@ -104,15 +104,18 @@ describe.runIf(dockerIsUp)("a container of a user", () => {
 describe.runIf(dockerIsUp)("a container with a share of the disk", () => {
   withEngine({ watch_interval_ms: 50, sandbox: { disk_bytes: 20 * MIB } });
 
-  it("a container ends when it writes too much into a volume", () =>
-    expectTooMuch("/data/scratch.bin"));
+  it("a container ends when it writes too much into a volume, and the next one runs", async () => {
+    await expectTooMuch("/data/scratch.bin");
+    const next = await box.run(executor, "insider").finish;
+    expect(next).toMatchObject({ status: "succeeded" });
+  });
 });
 
 describe.runIf(dockerIsUp)("a runtime that Docker lacks", () => {
   it("a container is not started with a runtime that Docker does not have", async () => {
-    const executor = box.executor({ sandbox: { runtime: "runsc" } }, log);
+    const lacking = box.executor({ sandbox: { runtime: "runsc" } }, log);
     const message = expect.stringMatching(/^Docker has no runtime runsc, which --runtime requires/);
-    await expect(executor.open()).rejects.toMatchObject({ source: "internal", message });
+    await expect(lacking.open()).rejects.toMatchObject({ source: "internal", message });
     const findings = await checkEngine({ kind: "docker", sandbox: { runtime: "runsc" } });
     const [isolation] = findings.filter(({ name }) => name === "container isolation");
     expect(isolation).toMatchObject({ ok: false, advice: expect.stringContaining("daemon.json") });

@@ -1,4 +1,5 @@
-// A model that calls a server of this or another machine again and again, and sends to it as long as it can.
+// A model that calls a server of this or another machine again and again, and sends to it as long as it can;
+// without a port, it only ends.
 
 import { lookup } from "node:dns/promises";
 import net from "node:net";
@@ -27,6 +28,7 @@ function call(host, port) {
 
 serve(manifest, {
   async predict({ host = "host.docker.internal", port }, { log }) {
+    if (port === undefined) return "here";
     const { address } = await lookup(host);
     let said = "";
     for (;;) {

@@ -1,6 +1,6 @@
 /** A real executor over real Docker, with models from a registry of its own. */
 import { randomBytes } from "node:crypto";
-import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,6 +35,18 @@ interface ModelOptions {
   commands?: string[];
 }
 
+/**
+ * The example's own Dockerfile copies the files first. Here, Docker has the steps before them in its cache from the
+ * first image of a box: each would cost it 0.2 s of a processor.
+ */
+const STEPS = [
+  "FROM node:24-slim",
+  "WORKDIR /src",
+  "EXPOSE 5000",
+  'CMD ["node", "model.mjs"]',
+  "COPY . .",
+];
+
 export class DockerBox {
   readonly folder = mkdtempSync(join(tmpdir(), "auspex-docker-"));
   readonly images: Record<string, Image> = {};
@@ -62,7 +74,10 @@ export class DockerBox {
     cpSync(here(`../models/${script}`), join(context, "model.mjs"));
     const manifest = { name: model, schemas: { prediction: { input: {}, output: {} } } };
     writeFileSync(join(context, "auspex.json"), JSON.stringify(manifest));
-    appendFileSync(join(context, "Dockerfile"), `\n${(options.commands ?? []).join("\n")}\n`);
+    writeFileSync(
+      join(context, "Dockerfile"),
+      [...STEPS, ...(options.commands ?? []), ""].join("\n"),
+    );
     const path = `test/${model}`;
     const repository = `${this.registry.host}/${path}`;
     const flags = (options.labels ?? []).flatMap((label) => ["--label", label]);

@@ -1,9 +1,11 @@
 /** Containers behind a firewall that tests damage, and a server that counts what comes through. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import { DockerBox, recordedLog } from "./docker-box.ts";
 
@@ -60,12 +62,36 @@ export async function flush(): Promise<void> {
   }
 }
 
+/** Puts an iptables that fails into the PATH, which stands for one that was uninstalled. */
+export function breakIptables(): void {
+  const broken = join(box.folder, "broken");
+  mkdirSync(broken, { recursive: true });
+  for (const name of ["iptables", "iptables-restore"])
+    writeFileSync(join(broken, name), "#!/bin/sh\nexit 4\n", { mode: 0o755 });
+  process.env.PATH = `${broken}:${PATH}`;
+}
+
+const GONE = {
+  source: "internal",
+  message: expect.stringMatching(/^The firewall between containers .* restored/),
+};
+
+/** Expects that a running container ends and no other one starts when the firewall cannot be restored. */
+export async function expectNoContainers(): Promise<void> {
+  const caller = box.run(executor, "caller", { port });
+  await caller.reporter.first("logs");
+  breakIptables();
+  expect(await caller.finish).toMatchObject({ status: "failed", error: GONE });
+  await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 30_000);
+  expect(await box.run(executor, "caller").finish).toMatchObject({ status: "failed", error: GONE });
+  expect(log.lines.join()).toContain("iptables-restore");
+}
+
 /** Starts the box and the server before all tests of a file. */
 export function useFirewall(): void {
   beforeAll(async () => {
     box = await DockerBox.start();
     await box.push("caller", "caller.mjs");
-    await box.push("liar", "liar.mjs");
     server = createServer((socket) => {
       socket.on("data", (bytes) => {
         heard += bytes.length;
