@@ -14,6 +14,7 @@ export default defineProject({
         "test/runner/files/output-files.test.ts",
         "test/runner/interfaces/cog.test.ts",
         "test/cli/commands/login.test.ts",
+        "test/cli/commands/models.test.ts",
         "test/cli/publish/publish.test.ts",
       ],
     ),

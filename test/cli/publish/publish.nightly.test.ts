@@ -1,10 +1,11 @@
-/** `auspex publish` that ends early, in a terminal and with a token that is revoked meanwhile. */
+/** `auspex publish` that ends early, with a token that is revoked meanwhile, and the size that it prints. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { manifest } from "../../../src/protocol/oci.ts";
 import { COMMAND } from "../../processes/packages.ts";
-import { edge, home, MIB, useEngine, usePublish } from "../support/publish-bed.ts";
+import { deployment, edge, home, MIB, useEngine, usePublish } from "../support/publish-bed.ts";
 
 usePublish(1.2 * MIB);
 
@@ -19,6 +20,30 @@ test("a token that is revoked while layers are read is reported, not that the en
   expect(err).toContain("Log in with auspex login");
   expect(err).not.toContain("save failed");
   edge.fate = () => "pass";
+});
+
+test("the printed size is that of the service: the configuration and all layers", async () => {
+  await useEngine("oci", undefined, [Buffer.from("small"), Buffer.from("another")]);
+  const { err } = await home.call(["publish", "story", "--no-wait"]);
+  const { bytes } = deployment.registry.manifests.get("latest") ?? { bytes: Buffer.alloc(0) };
+  const { config, layers: sent } = manifest.parse(JSON.parse(bytes.toString()));
+  const size = sent.reduce((sum, layer) => sum + layer.size, config.size);
+  expect(size).toBeLessThan(1_000);
+  expect(err).toContain(`Published ada/story:1 (${size} B compressed)`);
+});
+
+test("Ctrl+C while publish waits for a start says that the version is published, and how to start it", async () => {
+  await useEngine("oci");
+  const waits = () => edge.bodies.some(({ path }) => path === "/v1/predictions");
+  edge.fate = (_, path) => (path === "/v1/predictions" ? "held" : "pass");
+  const run = home.start(["publish", "story"]);
+  await expect.poll(waits, { timeout: 30_000 }).toBe(true);
+  run.child.kill("SIGINT");
+  const { code, out, err } = await run.end();
+  expect([code, out]).toEqual([130, ""]);
+  expect(err).toMatch(
+    /\nauspex: Interrupted\. ada\/story:1 was published\. To start it, run it: auspex run ada\/story name=world\n$/,
+  );
 });
 
 // `script` of util-linux gives it a terminal; `script` of BSD has other arguments.

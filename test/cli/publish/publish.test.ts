@@ -2,7 +2,6 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { manifest } from "../../../src/protocol/oci.ts";
 import { sized } from "../../support/sized.ts";
 import { archiveOf, type Format, layoutOf } from "../support/archives.ts";
 import {
@@ -88,16 +87,6 @@ test("a publish after a killed one sends only the missing bytes", async () => {
   expect(err).toMatch(/Pushed 4 layers \(210\.\d kB sent, 1\.0 MB resumed, 3 already there\)/);
 });
 
-test("the printed size is that of the service: the configuration and all layers", async () => {
-  await useEngine("oci", undefined, [Buffer.from("small"), Buffer.from("another")]);
-  const { err } = await home.call(["publish", "story", "--no-wait"]);
-  const { bytes } = deployment.registry.manifests.get("latest") ?? { bytes: Buffer.alloc(0) };
-  const { config, layers: sent } = manifest.parse(JSON.parse(bytes.toString()));
-  const size = sent.reduce((sum, layer) => sum + layer.size, config.size);
-  expect(size).toBeLessThan(1_000);
-  expect(err).toContain(`Published ada/story:1 (${size} B compressed)`);
-});
-
 test("a version whose answer is lost is made once", async () => {
   await useEngine("classic");
   let lost = 0;
@@ -117,7 +106,7 @@ test("layers of another model of the account are not sent, whether they are know
   await useEngine("oci");
   await home.call(["publish", "story", "--no-wait"]);
   const { blobs, mountable, uploads } = deployment.registry;
-  for (const isKnown of [true, false]) {
+  for (const isKnown of [true, false].slice(0, sized(1, 2))) {
     for (const [digest, bytes] of blobs) mountable.set(digest, bytes);
     blobs.clear();
     edge.bodies.length = 0;
@@ -146,20 +135,6 @@ test("Ctrl+C ends a publish cleanly, and says how to go on", async () => {
   const { code, err } = await run.end();
   expect(code).toBe(130);
   expect(err).toMatch(/auspex: Interrupted\. Run the same command again/);
-});
-
-test("Ctrl+C while publish waits for a start says that the version is published, and how to start it", async () => {
-  await useEngine("oci");
-  const waits = () => edge.bodies.some(({ path }) => path === "/v1/predictions");
-  edge.fate = (_, path) => (path === "/v1/predictions" ? "held" : "pass");
-  const run = home.start(["publish", "story"]);
-  await expect.poll(waits, { timeout: 30_000 }).toBe(true);
-  run.child.kill("SIGINT");
-  const { code, out, err } = await run.end();
-  expect([code, out]).toEqual([130, ""]);
-  expect(err).toMatch(
-    /\nauspex: Interrupted\. ada\/story:1 was published\. To start it, run it: auspex run ada\/story name=world\n$/,
-  );
 });
 
 test("an archive is published without an engine, and again without sending a layer", async () => {
