@@ -1,5 +1,6 @@
 /** Every list in pages: forward and back again, by cursor and by address. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { sized } from "../../support/sized.ts";
 import {
   newModel,
   type Page,
@@ -137,9 +138,9 @@ describe.each(Object.entries(LISTS))("%s", (_, list) => {
 
   test("a list refuses a cursor of any other list", async () => {
     const { next_cursor } = await first(list);
-    for (const other of Object.values(LISTS)) {
-      if (other !== list) await expectRefused(other, next_cursor);
-    }
+    const others = Object.values(LISTS).filter((other) => other !== list);
+    for (const other of others.slice(0, sized(1, others.length)))
+      await expectRefused(other, next_cursor);
   });
 
   test("a list refuses a cursor that was tampered with", async () => {

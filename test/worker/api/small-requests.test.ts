@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";
+import { sized } from "../../support/sized.ts";
 import { newModel, publish, referenceOf, VERSION } from "../support/catalogue.ts";
 import { callEndpoint, ENDPOINT_ACCESS } from "../support/endpoint-access.ts";
 import {
@@ -86,8 +87,8 @@ test("no endpoint calls the database and objects more often than a first predict
   expect(counted.filter(([, count]) => count > MOST)).toEqual([]);
 });
 
-/** The number of files that an input may name. */
-const FILES = 90;
+/** The number of files that an input may name is 90. */
+const FILES = sized(30, 90);
 
 const many = <T>(count: number, make: (n: number) => T) =>
   Array.from({ length: count }, (_, n) => make(n));

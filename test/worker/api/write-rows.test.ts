@@ -10,6 +10,7 @@ import { database } from "../../../src/storage/database.ts";
 import { savePart } from "../../../src/storage/files/uploads.ts";
 import { meteredDatabase } from "../../../src/storage/write-meter.ts";
 import worker from "../../../src/worker.ts";
+import { sized } from "../../support/sized.ts";
 import { run } from "../support/accounts.ts";
 import { newBudget } from "../support/budgets.ts";
 import { newModel, pathOf, publish, referenceOf, VERSION } from "../support/catalogue.ts";
@@ -223,6 +224,8 @@ test.each(ROUTES)("%s writes at most the rows that it charges", async (route) =>
   expect(rows).toBeLessThanOrEqual(WRITE_ROWS[route]);
 });
 
+const ITEMS = sized(5, 20);
+
 /** Rows that depend on a number of items: returns that number, the route and the request. */
 const MANY: Record<
   keyof typeof ROWS_OF,
@@ -230,11 +233,15 @@ const MANY: Record<
 > = {
   manifestEntry: async () => {
     const repository = new Repository(plain, `${username}/${unique("image")}`);
-    const layers = Array.from({ length: 20 }, () => randomBytes(100));
+    const layers = Array.from({ length: ITEMS }, () => randomBytes(100));
     const config = randomBytes(100);
     for (const blob of [config, ...layers]) await repository.push(blob);
     const pushing = new Repository(client, repository.name);
-    return [21, "pushImage", () => pushing.putManifest("latest", manifestOf(config, layers))];
+    return [
+      ITEMS + 1,
+      "pushImage",
+      () => pushing.putManifest("latest", manifestOf(config, layers)),
+    ];
   },
   tag: async () => {
     const repository = new Repository(plain, `${username}/${unique("image")}`);
@@ -244,34 +251,37 @@ const MANY: Record<
     return [50, "pushImage", () => pushing.putManifest(`${digest}?${tags}`, manifest)];
   },
   part: async () => {
-    const { urls, id } = await beginUpload(plain, 20 * PART);
+    const { urls, id } = await beginUpload(plain, ITEMS * PART);
     const key = (await rowOfUpload(id)).key;
-    expect(urls).toHaveLength(20);
-    for (let part_number = 1; part_number <= 20; part_number++)
+    expect(urls).toHaveLength(ITEMS);
+    for (let part_number = 1; part_number <= ITEMS; part_number++)
       await savePart(database(env.DB), { upload_id: id, part_number, etag: key, utf8_edges: null });
-    return [20, "deleteUpload", () => client.ok("DELETE", `/v1/uploads/${id}`)];
+    return [ITEMS, "deleteUpload", () => client.ok("DELETE", `/v1/uploads/${id}`)];
   },
   version: async () => {
     const model = await newModel(plain);
-    for (let n = 0; n < 20; n++) await publish(plain, referenceOf(model));
-    return [20, "deleteModel", () => client.ok("DELETE", pathOf(model))];
+    for (let n = 0; n < ITEMS; n++) await publish(plain, referenceOf(model));
+    return [ITEMS, "deleteModel", () => client.ok("DELETE", pathOf(model))];
   },
   renamedModel: async () => {
     const { client: other } = await newUser();
-    for (let n = 0; n < 20; n++) await newModel(other, { visibility: "public" });
+    for (let n = 0; n < ITEMS; n++) await newModel(other, { visibility: "public" });
     const renaming = new CountingClient(other.token);
     await renaming.ok("GET", "/v1/user");
     const body = { username: unique("renamed") };
-    return [20, "updateOwnUser", () => renaming.ok("PATCH", "/v1/user", body)];
+    return [ITEMS, "updateOwnUser", () => renaming.ok("PATCH", "/v1/user", body)];
   },
   namedFile: async () => {
     const model = await newModel(plain);
     await publish(plain, referenceOf(model));
     const files = await Promise.all(
-      Array.from({ length: 20 }, async () => `${ORIGIN}/v1/uploads/${(await uploaded(plain)).id}`),
+      Array.from(
+        { length: ITEMS },
+        async () => `${ORIGIN}/v1/uploads/${(await uploaded(plain)).id}`,
+      ),
     );
     const creating = () => client.create({ model: referenceOf(model), input: { files } });
-    return [20, "putPart", creating];
+    return [ITEMS, "putPart", creating];
   },
 };
 

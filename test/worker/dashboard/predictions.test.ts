@@ -1,10 +1,8 @@
 /** The list of predictions, and the actions on one, without client code. */
 import { env } from "cloudflare:workers";
-import { describe, expect, it, test } from "vitest";
-import { timeOfId } from "../../../src/lib/hex.ts";
+import { describe, expect, it } from "vitest";
 import { type Customer, newCustomer } from "../support/customer.ts";
 import { eventually } from "../support/eventually.ts";
-import { textOf } from "../support/page-text.ts";
 import { signedUp } from "../support/visitor.ts";
 import { newClient } from "../support/world.ts";
 
@@ -37,46 +35,6 @@ describe("the list of predictions", () => {
     expect(html).toContain("No predictions match these filters");
     expect(html).toContain(`value="${other.model}"`);
     expect(html).toMatch(/value="failed" checked/);
-  });
-
-  it("the list is filtered by ID, token, day and duration, and links to the list without each filter", async () => {
-    const who = await newCustomer();
-    const [first, second] = [await who.waiting(), await who.waiting()];
-    const { channel } = await (await who.runner()).work();
-    await channel.report([], { status: "succeeded", output: "none", execution_seconds: 2.5 });
-    // Earlier tests may have moved the clock, behind which IDs do not fall back.
-    const day = new Date(timeOfId(first)).toISOString().slice(0, 10);
-    await eventually(async () => expect(await listed(who, "?statuses=succeeded")).toEqual([first]));
-    expect(await listed(who, `?id=${first.toUpperCase()}`)).toEqual([first]);
-    // The forms of an ID are those of the list, and those that people copy.
-    const end = first.slice(-12);
-    for (const shown of [`…${end}`, `...${end}`, end.toUpperCase()])
-      expect(await listed(who, `?id=${encodeURIComponent(shown)}`)).toEqual([first]);
-    expect(await listed(who, `?id=${end}&statuses=pending`)).toEqual([]);
-    expect((await who.visitor.look(`/predictions?id=${end}`)).html).toContain(
-      `aria-label="Remove: ID ends with ${end}"`,
-    );
-    expect((await who.visitor.look("/predictions?id=%E2%80%A6abc")).html).toContain(
-      "at least 8 characters of its end",
-    );
-    expect(await listed(who, `?from=${day}&to=${day}`)).toEqual([second, first]);
-    expect(await listed(who, "?to=2020-01-01")).toEqual([]);
-    expect(await listed(who, "?from=2020-01-01&longer=90000")).toEqual([]);
-    expect(await listed(who, "?longer=2.5")).toEqual([first]);
-    expect(await listed(who, "?token=nobody")).toEqual([]);
-    const { html } = await who.visitor.look(`/predictions?statuses=failed&id=0&from=${day}`);
-    expect(html).toContain(`href="/predictions?id=0&amp;from=${day}" aria-label="Remove: failed"`);
-    expect(html).toContain('aria-label="Remove: ID begins with 0"');
-    expect(html).toMatch(/<details open/);
-    const wrong = (await who.visitor.look("/predictions?from=yesterday&longer=-1&model=%3Cb%3E"))
-      .html;
-    expect(wrong).toContain("Use owner/name.");
-    expect(wrong).toContain('value="&lt;b&gt;"');
-    expect(wrong).toContain("Enter a date such as 2026-11-27.");
-    expect(wrong).toContain("Enter seconds, such as 2.5.");
-    expect(wrong).not.toContain('class="line-up chip"');
-    const reversed = (await who.visitor.look("/predictions?from=2026-11-02&to=2026-11-01")).html;
-    expect(reversed).toContain("Must be on or after the start date.");
   });
 
   it("the list shows the token that created each prediction, even if it is revoked", async () => {
@@ -142,26 +100,6 @@ describe("a model that has changed", () => {
     const { body } = await who.client.json("GET", `/v1/predictions?model=${who.model}`);
     expect(body).toMatchObject({ items: [{ id }] });
   });
-
-  it("a deleted or hidden model is named without a link", async () => {
-    const who = await newCustomer();
-    const id = await ended(who, "x");
-    await who.hide();
-    const all = async () => [
-      (await who.visitor.look("/predictions")).html,
-      (await who.visitor.look(`/predictions/${id}`)).html,
-    ];
-    for (const html of await all()) {
-      expect(html).toContain(who.model);
-      expect(html).not.toContain(`/models/${who.model}`);
-    }
-    await who.remove();
-    for (const html of await all()) {
-      expect(html).toContain(who.model);
-      expect(html).not.toContain(`/models/${who.model}`);
-    }
-    expect(await listed(who, `?model=${who.model}`)).toEqual([id]);
-  });
 });
 
 describe("running again", () => {
@@ -185,15 +123,6 @@ describe("running again", () => {
     expect(answer.status).toBe(200);
     const { id: third } = await answer.json<{ id: string }>();
     expect((await who.client.get(third)).input).toEqual({ text: "Alice", n: [1] });
-  });
-
-  it("a repeated run keeps an input that is too large for the object", async () => {
-    const who = await newCustomer();
-    const text = "x".repeat(1_200_000);
-    const id = await who.waiting({ input: { text } });
-    await who.client.cancel(id);
-    const { location = "" } = await who.visitor.send(`/predictions/${id}/retry`);
-    expect((await who.client.get(location.replace("/predictions/", ""))).input).toEqual({ text });
   });
 });
 
@@ -229,16 +158,4 @@ it.each<[string, string, (who: Customer) => Promise<string>, string]>([
   const who = await newCustomer();
   const { status, html } = await who.visitor.send(`/predictions/${await make(who)}/${action}`);
   expect([status, html]).toEqual([409, expect.stringContaining(words)]);
-});
-
-test("a start check has its label in the list, on its page and in usage", async () => {
-  const who = await newCustomer();
-  const id = await who.waiting({ start_check: true });
-  const { channel } = await (await who.runner()).work();
-  await channel.succeed("x");
-  expect((await who.visitor.look("/predictions")).html).toMatch(/class="badge">Start check</);
-  expect(textOf((await who.visitor.look(`/predictions/${id}`)).html)).toContain("· Start check");
-  await eventually(async () =>
-    expect((await who.visitor.look("/account/usage")).html).toContain("<bdi>Start check</bdi>"),
-  );
 });

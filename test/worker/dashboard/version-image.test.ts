@@ -1,5 +1,4 @@
 /** The page of a version whose image is in the deployment's registry. */
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
@@ -30,16 +29,6 @@ it("the page shows the image's size and platform, and that it waits for a first 
   );
   expect(html).toContain(`href="/models/${model}?version=1"`);
   expect(await page(2)).not.toContain("Not started yet");
-});
-
-it("the page shows the unpacked size as well, once a runner has reported it", async () => {
-  const { images, model, id } = await newImages({ visibility: "public" });
-  await images.push("v1", {});
-  await images.publish({ image: "v1" });
-  await env.DB.prepare("UPDATE versions SET size = 9876543 WHERE model_id = ?").bind(id).run();
-  expect(await read(new Visitor(), model)).toMatch(
-    /Image size 5\.1 kB compressed, 9\.9 MB unpacked Platform/,
-  );
 });
 
 describe("the parts of an image", () => {
@@ -80,31 +69,6 @@ describe("the parts of an image", () => {
         expect(text).not.toContain(hidden);
     }
   });
-
-  it("an image that is too large for a page is not read", async () => {
-    const { client, model, images } = await newImages({ visibility: "public" });
-    const repository = new Repository(client, model);
-    const { manifest } = await repository.pushImage("small");
-    const annotations = { padding: "x".repeat(300_000) };
-    await images.put("large", JSON.stringify({ ...JSON.parse(manifest), annotations }));
-    await images.publish({ image: "large" });
-    expect(await read(new Visitor(), model)).toContain("too large to list here");
-  });
-});
-
-it.each([
-  ["its manifest", "DELETE FROM registry_manifests WHERE model_id = ?"],
-  ["its configuration", "DELETE FROM registry_links WHERE model_id = ?"],
-])("an image without %s is shown with what to do", async (_, statement) => {
-  const { visitor, images, model, id } = await newOwnImages({ visibility: "public" });
-  await images.push("v1", {});
-  await images.publish({ image: "v1" });
-  expect(await read(new Visitor(), model)).not.toContain("no longer in the registry");
-  await env.DB.prepare(statement).bind(id).run();
-  expect(await read(visitor, model)).toContain(
-    "no longer in the registry. Only runners that already have it can run it. Push the same image again",
-  );
-  expect(await read(new Visitor(), model)).toContain("Ask the owner to push it again");
 });
 
 it("the page counts runners for the owner, names them for operators, and hides them from others", async () => {
@@ -143,19 +107,4 @@ it("the page counts runners for the owner, names them for operators, and hides t
     says(operator, `${name} (running) Hardware`),
   );
   expect(await read(new Visitor(), model)).not.toContain("Already on");
-});
-
-it("the overview of a model without one shows what the labels of its image say", async () => {
-  const { images, model } = await newImages({ visibility: "public" });
-  await images.push("v1", {
-    Labels: {
-      "org.opencontainers.image.description": "Draws **owls**.",
-      "org.opencontainers.image.documentation": "https://example.com/owls",
-      "org.opencontainers.image.url": "javascript:alert(1)",
-    },
-  });
-  await images.publish({ image: "v1" });
-  const { html } = await new Visitor().look(`/models/${model}/overview`);
-  expect(html).toContain("Draws <strong>owls</strong>.");
-  expect(textOf(html)).toContain("Documentation on example.com");
 });

@@ -204,8 +204,10 @@ test("a private model's answers to a stranger equal those of a missing model, to
         ),
     );
     const given: [string, unknown][] = [];
+    // absent.test.ts asks for one model: this test asks by day for what may list it.
+    const listing = all.filter(([key]) => /^GET (?!.*:model\b|.*:model_name)/.test(key));
     for (const caller of sized([stranger], [nobody, stranger])) {
-      for (const [key, endpoint] of [...all, ...lists])
+      for (const [key, endpoint] of [...sized(listing, all), ...lists])
         given.push([key, JSON.stringify(await callEndpoint(caller, key, place, endpoint))]);
     }
     return given;

@@ -46,3 +46,14 @@ export async function owner(fields: Record<string, string | string[]> = {}) {
 /** Returns the error below a field. */
 export const issueOf = (html: string, field: string) =>
   textOf(html.split(`id="${field}-error">`)[1]?.split("</p>")[0] ?? "");
+
+export const INPUT = {
+  type: "object",
+  required: ["prompt"],
+  properties: {
+    steps: { type: "integer", minimum: 1, maximum: 50, default: 20, "x-order": 1 },
+    prompt: { type: "string", maxLength: 300, description: "What `to` do", "x-order": 0 },
+    size: { allOf: [{ $ref: "#/components/schemas/Size" }], default: "small", "x-order": 2 },
+  },
+  components: { schemas: { Size: { enum: ["small", "large"], description: "How big" } } },
+};

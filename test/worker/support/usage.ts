@@ -44,3 +44,18 @@ export async function addUsage(
   const statement = `INSERT INTO usage (${names}) VALUES (${names.map(() => "?")})`;
   await inAccount(userId, statement, ...Object.values(row));
 }
+
+export const count = async (
+  userId: string,
+  day: string,
+  model: string,
+  predictions: number,
+  failed = 0,
+  changes: Partial<UsageRow> = {},
+) =>
+  addUsage(userId, day, {
+    ...{ model_id: model, model, predictions, failed, execution_ms: 90_000, ...changes },
+  });
+
+export const daysAgo = (days: number) =>
+  new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
