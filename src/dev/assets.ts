@@ -10,11 +10,11 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 import { passagesOf, renderGuide } from "../dashboard/docs/guide/render.ts";
 import { ICONS } from "../dashboard/ui/icons.ts";
 import type { Manifest, Passage } from "../protocol/assets.ts";
-import { ROOT } from "./bundle.ts";
+import { ASSETS_BUILT, ROOT } from "./bundle.ts";
 import { packCli, packReceiver, packRunner } from "./packages.ts";
 
 /** The folder that a Worker serves ([assets] of wrangler.toml). */
-const SERVED = join(ROOT, ".auspex/assets");
+export const SERVED = join(ROOT, ".auspex/assets");
 /** Each process builds in a folder of its own: a Worker that starts while others build reads whole files. */
 const FOLDER = join(ROOT, `.auspex/assets-${process.pid}`);
 const DASHBOARD = join(ROOT, "src/dashboard");
@@ -210,4 +210,5 @@ async function removeOld(files: Manifest["files"]): Promise<void> {
     if (!current.includes(name)) await rm(join(SERVED, "assets", name), { force: true });
 }
 
-if (import.meta.main) await buildAssets();
+/** wrangler runs this before each bundle. `bundle` says whether its caller has built the assets. */
+if (import.meta.main && process.env[ASSETS_BUILT] === undefined) await buildAssets();

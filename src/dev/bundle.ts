@@ -8,14 +8,25 @@ import { promisify } from "node:util";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
+/** The variable that tells the build command of wrangler.toml to leave the assets as they are. */
+export const ASSETS_BUILT = "AUSPEX_ASSETS_BUILT";
+
 /** @returns the Worker's script */
-export async function bundle(outdir: string): Promise<string> {
+export async function bundle(
+  outdir: string,
+  { assetsBuilt = false }: { assetsBuilt?: boolean } = {},
+): Promise<string> {
   const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
   const bin = join(dirname(wrangler), "bin/wrangler.js");
   const args = ["deploy", "--dry-run", "--outdir", outdir, "--metafile"];
   await promisify(execFile)(process.execPath, [bin, ...args], {
     cwd: ROOT,
-    env: { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" },
+    env: {
+      ...process.env,
+      WRANGLER_SEND_METRICS: "false",
+      CI: "true",
+      ...(assetsBuilt && { [ASSETS_BUILT]: "true" }),
+    },
   });
   return readFile(join(outdir, "worker.js"), "utf8");
 }

@@ -1,4 +1,4 @@
-/** Builds the Worker and prepares a state, once for all projects that use a real deployment. */
+/** Bundles the Worker and prepares a state, once for all projects that use a real deployment. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export default async function setup({ vitest }: TestProject) {
   if (!browserIsThere) console.log("There is no Chromium: the tests in a browser are left out.");
   const folder = await mkdtemp(join(tmpdir(), "auspex-prepared-"));
   const [script, configuration] = await Promise.all([
-    bundle(join(folder, "bundle")),
+    bundle(join(folder, "bundle"), { assetsBuilt: true }),
     readConfiguration(),
   ]);
   vitest.provide("worker", { scriptPath: join(folder, "bundle/worker.js"), configuration });

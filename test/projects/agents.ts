@@ -7,7 +7,11 @@ export default defineProject({
   test: {
     name: "agents",
     include: ["test/nightly/**/*.test.ts"],
-    globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
+    globalSetup: [
+      "test/processes/assets.ts",
+      "test/processes/packages.ts",
+      "test/journey/global-setup.ts",
+    ],
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",
     testTimeout: 300_000,

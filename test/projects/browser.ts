@@ -9,7 +9,11 @@ export default defineProject({
     // The nightly run checks each page of each test with axe, in dark as well.
     ...filesOf(["browser"], ["test/browser/**/*.test.ts"]),
     provide: { isNightly },
-    globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
+    globalSetup: [
+      "test/processes/assets.ts",
+      "test/processes/packages.ts",
+      "test/journey/global-setup.ts",
+    ],
     ...BROWSER,
     environment: "./test/browser/support/environment.ts",
     setupFiles: "test/processes/patience.ts",

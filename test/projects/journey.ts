@@ -12,7 +12,11 @@ export default defineProject({
     include: [...files.include, ...ofClients],
     exclude: files.exclude,
     provide: { isNightly },
-    globalSetup: ["test/processes/packages.ts", "test/journey/global-setup.ts"],
+    globalSetup: [
+      "test/processes/assets.ts",
+      "test/processes/packages.ts",
+      "test/journey/global-setup.ts",
+    ],
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",
     // All files share their imports, which are heavy: Miniflare, wrangler.

@@ -19,7 +19,11 @@ export default defineProject({
       ],
     ),
     provide: { isNightly },
-    globalSetup: ["test/processes/packages.ts", "test/runner/support/model-folders.ts"],
+    globalSetup: [
+      "test/processes/assets.ts",
+      "test/processes/packages.ts",
+      "test/runner/support/model-folders.ts",
+    ],
     ...REAL_PROCESSES,
     setupFiles: "test/processes/patience.ts",
     // All files share their imports.

@@ -65,7 +65,7 @@ export default defineProject({
     isolate: false,
     ...WORKER,
     globalSetup: [
-      "test/worker/support/assets-setup.ts",
+      "test/processes/assets.ts",
       "test/worker/support/receiver-setup.ts",
       "test/worker/support/oidc-setup.ts",
     ],
