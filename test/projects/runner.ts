@@ -11,8 +11,13 @@ export default defineProject({
     ...filesOf(
       ["runner", "cli"],
       [
+        "test/runner/examples/chat.test.ts",
+        "test/runner/examples/chat-convention.test.ts",
         "test/runner/files/output-files.test.ts",
+        "test/runner/interfaces/advice.test.ts",
         "test/runner/interfaces/cog.test.ts",
+        "test/runner/interfaces/cog-description.test.ts",
+        "test/runner/interfaces/cog-webhooks.test.ts",
         "test/cli/commands/login.test.ts",
         "test/cli/commands/models.test.ts",
         "test/cli/publish/publish.test.ts",

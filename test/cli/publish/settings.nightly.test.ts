@@ -64,3 +64,57 @@ test("the question for hardware describes every class", async () => {
   expect(screen).toMatch(/cpu +CPU\b/);
   expect(screen).toMatch(/l40s +L40S, 1 GPU\b/);
 });
+
+test("the README of a built folder becomes the overview of a model that has none", async () => {
+  await useEngine("oci");
+  const readme = join(home.folder, "story/README.md");
+  writeFileSync(readme, "---\nlicense: mit\n---\n# Story\n\nWrites.\n");
+  const first = await home.call(["publish", "story", "--no-wait"]);
+  expect(first.err).toContain("README.md is now the overview of the model, which had none.\n");
+  expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
+  writeFileSync(readme, "# Another");
+  const second = await home.call(["publish", "story", "--no-wait"]);
+  expect(second.err).not.toContain("README");
+  expect(deployment.models.get("story")).toMatchObject({ overview: "# Story\n\nWrites." });
+});
+
+test("--compatibility names an API of the server, and takes precedence over auspex.json", async () => {
+  await useEngine("oci");
+  writeFileSync(
+    join(home.folder, "story/auspex.json"),
+    JSON.stringify({ compatibilities: { vendora_embeddings: true, vendora_rerank: true } }),
+  );
+  const flags = ["vendora_rerank=false", "openai_audio_speech=true"];
+  const { code, err } = await home.call([
+    ...["publish", "story", "--no-wait", "--model", "poet"],
+    ...flags.flatMap((flag) => ["--compatibility", flag]),
+  ]);
+  expect(code, err).toBe(0);
+  expect(deployment.models.get("poet")?.versions[0]).toMatchObject({
+    compatibilities: {
+      vendora_embeddings: true,
+      vendora_rerank: false,
+      vendora_audio_speech: true,
+    },
+  });
+  for (const wrong of ["vendora_rerank", "vendora_rerank=yes", "whisper=true"]) {
+    const refused = await home.call(["publish", "story", "--no-wait", "--compatibility", wrong]);
+    expect(refused.err).toContain("Use name=true or name=false. Names: openai_chat_completions,");
+    expect(refused.code).toBe(2);
+  }
+});
+
+test("--interface sets the interface of an image's server, and changes nothing else", async () => {
+  await useEngine("oci");
+  const configuration = { max_concurrency: 8, interface: "cog" };
+  writeFileSync(join(home.folder, "story/auspex.json"), JSON.stringify({ configuration }));
+  await home.call(["publish", "story", "--no-wait"]);
+  const image = ["publish", "--image", "story:1", "--model", "story", "--no-wait"];
+  const { code, err } = await home.call([...image, "--interface", "vendora"]);
+  expect(code, err).toBe(0);
+  // `--interface` takes precedence over the folder's value, too.
+  await home.call(["publish", "story", "--no-wait", "--interface", "vendora"]);
+  const made = deployment.models.get("story")?.versions.map((one) => one.configuration);
+  const openai = { max_concurrency: 8, interface: "vendora" };
+  expect(made).toEqual([configuration, openai, openai]);
+});

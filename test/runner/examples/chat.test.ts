@@ -1,6 +1,7 @@
 /** Answers of the example language model as a real process, over OpenAI's API and by Cog. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sized } from "../../support/sized.ts";
 import { key, question, type Scribe, startScribe } from "../support/chat.ts";
 import { type Example, examplesFolder, type State, startExample } from "../support/example.ts";
 
@@ -23,7 +24,7 @@ describe("what it says", () => {
         Array.from({ length: 10 }, (_, seed) => scribe.say({ messages: question(asked), seed })),
       );
     const others = await answers("zxqj");
-    for (const [asked, words] of expected) {
+    for (const [asked, words] of expected.slice(0, sized(1, expected.length))) {
       const said = (texts: string[]) => texts.filter((text) => words.test(text)).length;
       expect(said(await answers(asked))).toBeGreaterThanOrEqual(8);
       expect(said(others)).toBeLessThan(8);

@@ -7,6 +7,7 @@ import { describeServer } from "../../../runner/src/interfaces/describe-server.t
 import { described as describedVersion } from "../../../src/domain/images/server-description.ts";
 import { MAX_DESCRIPTION, serverDescription } from "../../../src/protocol/runner.ts";
 import { Failure } from "../../../src/run/failure.ts";
+import { sized } from "../../support/sized.ts";
 import { examplesFolder, startExample } from "../support/example.ts";
 import { errorOf, serve } from "../support/public-fetch-server.ts";
 
@@ -192,26 +193,31 @@ test("a server with a document is described, whatever else is not answered", asy
 
 const CHATS = ["vendora_chat_completions", "vendora_responses"] as const;
 
-test.each([
-  ["text-generation", "cog", "prompt", "streams", ["vendora_completions"]],
+// The first two start faster than the others, whose models are trained at their start.
+const examples = [
+  ["chat", "vendora", "messages", "streams", CHATS],
   ["image", "cog", "prompt", "streams", ["vendora_images_generations", "vendora_images_edits"]],
+  ["text-generation", "cog", "prompt", "streams", ["vendora_completions"]],
   ["scribe-cog", "cog", "messages", "streams", CHATS],
   ["text-to-speech", "cog", "text", "", ["vendora_audio_speech"]],
   ["speech-to-text", "cog", "audio", "", ["vendora_audio_transcriptions"]],
-  ["chat", "vendora", "messages", "streams", CHATS],
-] as const)("of the example %s a version learns what it can do", async (...row) => {
-  const [name, spoken, named, streams, calls] = row;
-  const example = await startExample(join(examplesFolder, name));
-  const client = new ContainerClient(new URL(example.url));
-  try {
-    const told = (await describeServer(client)) ?? expect.fail("no answer");
-    const version = describedVersion(spoken, {}, told);
-    const able = Object.entries(version.compatibilities).filter(([, can]) => can);
-    expect(able.map(([flag]) => flag)).toEqual(calls);
-    expect(version.schemas.prediction.input.properties).toHaveProperty(named);
-    expect(version.schemas.prediction.stream_output).toBe(streams === "streams");
-  } finally {
-    client.close();
-    await example.stop();
-  }
-});
+] as const;
+test.each(examples.slice(0, sized(2, examples.length)))(
+  "of the example %s a version learns what it can do",
+  async (...row) => {
+    const [name, spoken, named, streams, calls] = row;
+    const example = await startExample(join(examplesFolder, name));
+    const client = new ContainerClient(new URL(example.url));
+    try {
+      const told = (await describeServer(client)) ?? expect.fail("no answer");
+      const version = describedVersion(spoken, {}, told);
+      const able = Object.entries(version.compatibilities).filter(([, can]) => can);
+      expect(able.map(([flag]) => flag)).toEqual(calls);
+      expect(version.schemas.prediction.input.properties).toHaveProperty(named);
+      expect(version.schemas.prediction.stream_output).toBe(streams === "streams");
+    } finally {
+      client.close();
+      await example.stop();
+    }
+  },
+);

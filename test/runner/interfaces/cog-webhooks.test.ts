@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it, test } from "vitest";
 import type { SaveFile } from "../../../runner/src/files/output-queue.ts";
 import { CogWebhooks, readReport } from "../../../runner/src/interfaces/cog/webhooks.ts";
 import { CallbackServer, type Endpoint } from "../../../runner/src/lib/callback-server.ts";
+import { sized } from "../../support/sized.ts";
 
 const LARGE = 2_000_000;
 const LONG = { waitMs: 60_000, turnMs: 60_000 };
@@ -166,6 +167,7 @@ it("a report without a large file is returned unchanged, however it is cut", asy
       expect(body).toBe(json);
       expect(kept).toEqual([]);
     }),
+    { numRuns: sized(25, 100) },
   );
 });
 
@@ -181,7 +183,7 @@ it("a report has addresses for large files, whose bytes are kept in order, howev
       expect(kept.map(({ type }) => type)).toEqual(files.map(() => "image/png"));
       for (const [n, file] of files.entries()) expect(kept[n]?.bytes.equals(file)).toBe(true);
     }),
-    { numRuns: 30 },
+    { numRuns: sized(8, 30) },
   );
 });
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { type EventsFrame, eventsFrame } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import { MAX_NOTES, MAX_OUTPUTS, setupProgress } from "../../../src/protocol/event.ts";
+import { MAX_OUTPUTS, setupProgress } from "../../../src/protocol/event.ts";
 import { FRAME_BYTES } from "../../../src/run/frame.ts";
 import { Reporter } from "../../../src/run/reporter.ts";
 
@@ -116,27 +116,6 @@ test("too many outputs are a breach, reported once with the number", () => {
   );
   while (!it.empty) events += it.take().events.length;
   expect(events).toBe(MAX_OUTPUTS);
-});
-
-test("a log in too many pieces is cut, and says so", () => {
-  const { reporter: it } = reporter();
-  for (let n = 0; n < MAX_NOTES - 1; n++) {
-    it.logs(".");
-    it.take();
-  }
-  it.setup({ phase: "starting", logs: "the last" });
-  it.logs("too many");
-  it.logs("never seen");
-  it.setup({ phase: "starting", logs: "never seen" });
-  it.setup({ phase: "ready", logs: "never seen" });
-  expect(taken(it).events).toEqual([
-    { event: "setup", data: { phase: "starting", logs: "the last" } },
-    {
-      event: "logs",
-      data: "\n[auspex] Log truncated: it has more than 250000 parts.\n",
-    },
-    { event: "setup", data: { phase: "ready" } },
-  ]);
 });
 
 test("logs are cut once, between characters, within the limit, and say so", () => {

@@ -1,10 +1,9 @@
 /** The metrics of a real runner with a GPU and a container that serves its own, over HTTP. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { listModels } from "../../../runner/src/engines/process/model-folder.ts";
 import { VERSION } from "../../../runner/src/lib/version.ts";
 import { type RunnerProcess, startRunner } from "../../../src/dev/runner.ts";
@@ -146,28 +145,4 @@ test("a runner serves its own metrics and those of its containers, and reports i
   expect(figure("auspex_runner_cache_bytes", { cache: "weights" })).toBe("0");
   expect(figure("auspex_runner_container_dropped_lines", origin)).toBe("0");
   expect((await fetch(`http://${address}/`)).status).toBe(404);
-});
-
-test("a runner whose address for metrics is taken says so and ends", async () => {
-  const other = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => other.once("listening", resolve));
-  const { port } = other.address() as AddressInfo;
-  const lines: string[] = [];
-  runner = startRunner({
-    url: plane.url,
-    token: "ausr_x",
-    name: "box",
-    hardware: "cpu",
-    slots: 1,
-    stateFolder: join(folder, "state"),
-    models: { owners: [], folder },
-    environment: { AUSPEX_METRICS_ADDRESS: `127.0.0.1:${port}` },
-    onLine: (line) => lines.push(line),
-  });
-  const { process: child } = runner;
-  await vi.waitFor(() => expect(child.exitCode).toBe(1), { timeout: 30_000 });
-  expect(lines.join("\n")).toContain(
-    `cannot listen on 127.0.0.1:${port} (--metrics-address): EADDRINUSE`,
-  );
-  other.close();
 });
