@@ -22,9 +22,7 @@ const LONG = [
   "runner/engines/docker-firewall",
   "runner/engines/docker-egress",
   "cli/commands/models",
-  "worker/api/fuzz",
   "worker/dashboard/access",
-  "worker/models/visibility",
   "worker/transient-errors/account-alarms",
 ];
 

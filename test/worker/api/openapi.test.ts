@@ -6,6 +6,7 @@ import { app } from "../../../src/app.ts";
 import { operationsIn } from "../../../src/openapi/document.ts";
 import { resolveSchema, type Schema } from "../../../src/openapi/types.ts";
 import { createUpload } from "../../../src/protocol/upload.ts";
+import { sized } from "../../support/sized.ts";
 import { Client } from "../support/client.ts";
 import {
   bodyOf,
@@ -103,7 +104,9 @@ function componentsByReference({ components }: object & { components?: object })
   return { ...found, ...Object.fromEntries(local) };
 }
 
-describe.each(["A", "B"] as const)("shape %s", (shape) => {
+const SHAPES = ["A", "B"] as const;
+
+describe.each(SHAPES.slice(0, sized(1, SHAPES.length)))("shape %s", (shape) => {
   const shown = shapes[shape];
 
   test("the document is valid OpenAPI 3.1, its schemas included", async () => {

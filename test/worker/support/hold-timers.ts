@@ -55,3 +55,14 @@ export function timersFollowClock(): void {
   });
   onTestFinished(() => void spy.mockRestore());
 }
+
+/** Lets timers of exactly `ms` end after 20 ms until the test ends, each where it was set. */
+export function shortenTimers(ms: number): void {
+  const { setTimeout } = globalThis;
+  const spy = vi
+    .spyOn(globalThis, "setTimeout")
+    .mockImplementation((act: () => void, given?: number) =>
+      setTimeout(act, given === ms ? 20 : given),
+    );
+  onTestFinished(() => void spy.mockRestore());
+}

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { newDashboardUser } from "./dashboard-users.ts";
 import { newEndpoint } from "./endpoints.ts";
 import { eventually } from "./eventually.ts";
+import { shortenTimers } from "./hold-timers.ts";
 import { addressOf, freshPath, script } from "./receiver.ts";
 import { newRun } from "./route-parameters.ts";
 
@@ -10,6 +11,8 @@ export const LIST = "/account/webhooks/deliveries";
 
 /** A user whose endpoint refused its first delivery, and whose prediction's own webhook was delivered. */
 export async function withRefusal() {
+  // A prediction gathers what it tells its account about deliveries (objects/prediction/webhooks.ts).
+  shortenTimers(1_000);
   const person = await newDashboardUser();
   const path = freshPath();
   const refusal = { status: 503, body: "no <b>room</b>" };
