@@ -78,8 +78,13 @@ export async function docker(...args: string[]): Promise<string> {
   }
 }
 
+let made: Promise<unknown> | undefined;
+
 /** Builds node:24-slim if it cannot be pulled. */
-export const makeBase = () => run(base);
+export function makeBase(): Promise<unknown> {
+  made ??= run(base);
+  return made;
+}
 
 /**
  * Builds an example with its own Dockerfile and returns the tag.
@@ -176,12 +181,9 @@ async function removeImages(host: string): Promise<void> {
   const format = "{{.Repository}}:{{.Tag}} {{.Repository}}@{{.Digest}}";
   const listed = await docker("images", "--digests", "--format", format, `${host}/*/*`);
   const references = new Set(listed.split(/\s+/).filter((one) => /^[^<]+$/.test(one)));
-  for (const reference of references) {
-    await docker("image", "rm", "--force", reference).catch((error: unknown) => {
-      // Removing the last tag of an image removes its digest, too.
-      if (!String(error).includes("No such image")) throw error;
-    });
-  }
+  // One call for all, as each call takes 0.1 s of a processor. Removing the last tag of an image removes its digest,
+  // too, which is no error with --force.
+  if (references.size > 0) await docker("image", "rm", "--force", ...references);
 }
 
 function configuration(port: number, root: string): string {
