@@ -83,7 +83,6 @@ export default defineProject({
         "test/worker/budgets/ledger.test.ts",
         "test/worker/dashboard/access.test.ts",
         "test/worker/dashboard/account.test.ts",
-        "test/worker/dashboard/oidc.test.ts",
         "test/worker/dashboard/versions.test.ts",
         "test/worker/deployments/sequences.test.ts",
         "test/worker/models/absent.test.ts",

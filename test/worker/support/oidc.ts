@@ -1,8 +1,8 @@
 /** The OpenID Connect provider, in Node. All tests share it, so each has people of its own. */
 import { expect, inject } from "vitest";
 import type { OidcSettings } from "../../../src/env-oidc.ts";
-import { CLIENT, type Command, ORIGINS, type ProviderPerson } from "../../oidc/person.ts";
-import { PASSWORD, Visitor } from "./visitor.ts";
+import { CLIENT, type Command, type ORIGINS, type ProviderPerson } from "../../oidc/person.ts";
+import { Visitor } from "./visitor.ts";
 import { unique } from "./world.ts";
 
 const initial = (): OidcSettings => ({
@@ -89,23 +89,3 @@ export class OidcVisitor extends Visitor {
     return username;
   }
 }
-
-export const visitor = () => new OidcVisitor(ORIGINS[0]);
-
-export const isSignedIn = async (browser: Visitor) =>
-  (await browser.look("/account/security")).status === 200;
-
-export const SECURITY = "/account/security";
-
-/** Returns a person who has signed up with a password. */
-export async function member() {
-  const browser = visitor();
-  const username = unique("ann");
-  const email = `${username}@example.com`;
-  await browser.send("/sign-up", { username, name: "Ann", email, password: PASSWORD });
-  await browser.look("/");
-  return { browser, username, email };
-}
-
-export const link = async (browser: OidcVisitor, person: Awaited<ReturnType<typeof newPerson>>) =>
-  browser.arrive(await browser.meet(person, await browser.leave("/", `${SECURITY}/oidc/link`)));
