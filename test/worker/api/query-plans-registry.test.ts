@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { awaitsRestore } from "../../../src/services/backups/restore.ts";
 import { PUSH_MS, sweepRegistry } from "../../../src/services/registry/sweep-registry.ts";
+import { dropUnknown } from "../../../src/storage/registry/collection.ts";
 import { services } from "../support/accounts.ts";
 import { isCheap, planOf, statementsOf } from "../support/query-plans.ts";
 import { digestOf, newRepository, randomBytes } from "../support/registry.ts";
@@ -35,12 +36,15 @@ test.each<[string, () => Promise<unknown>]>([
       await sweepRegistry(services, Date.now());
     },
   ],
+  ["a search for orphans", async () => dropUnknown(services.db, ["a", "b"])],
   ["a sweep", () => sweepRegistry(services, Date.now() + 2 * PUSH_MS)],
-])("%s", async (_, call) => {
+])("%s", async (name, call) => {
   const plans = await Promise.all((await statementsOf(call)).map(planOf));
   expect(plans.length).toBeGreaterThan(0);
   // Some scans are cheap: a recursion's queue, and the first rows to release, to hold or to delete from R2.
   const ends = ["SCAN naming", "SCAN registry_garbage", "SCAN registry_released", "SCAN held"];
+  // The search for orphans, once a minute, reads all uploads under way: an index would cost each upload more.
+  if (/orphans|sweep/.test(name)) ends.push("SCAN registry_uploads");
   // The check for a restore reads one run of a backup, and the first row of four tables.
   const once = await Promise.all((await statementsOf(() => awaitsRestore(services))).map(planOf));
   const steps = plans.flat().filter((step) => ![...ends, ...once.flat()].includes(step));
