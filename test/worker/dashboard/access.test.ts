@@ -33,6 +33,7 @@ import { eventually } from "../support/eventually.ts";
 import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
 import type { RouteParameters } from "../support/route-parameters.ts";
 import { everything, watchTables } from "../support/state.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { Visitor } from "../support/visitor.ts";
 
 /** A password check is slow on purpose. */
@@ -135,6 +136,17 @@ function askingFor(
   };
 }
 
+/** Moves the clock for a request, because an id younger than 10 s that is not found is looked up for 0.7 s. */
+async function laterThanYoung<T>(request: () => Promise<T>): Promise<T> {
+  stopClock();
+  advance(11);
+  try {
+    return await request();
+  } finally {
+    startClock();
+  }
+}
+
 type Attempt = [how: string, visitor: Visitor, headers?: Record<string, string>];
 
 /** Requests without a valid session. */
@@ -198,7 +210,9 @@ describe.each(ROUTES)("$key", ({ key, route, n }) => {
     }
     for (const one of isPage || isTheirs ? places : []) {
       const asStranger = askingFor(key, route, one, person);
-      const { status, html } = await asStranger(copyVisitor(stranger.visitor));
+      const { status, html } = await laterThanYoung(() =>
+        asStranger(copyVisitor(stranger.visitor)),
+      );
       if (isTheirs) expect([403, 404]).toContain(status);
       else expect(html).not.toContain(person.username);
     }
