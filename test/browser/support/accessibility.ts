@@ -18,7 +18,7 @@ const source = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min
 const seen = new Map<number | undefined, Set<number>>();
 
 /** axe checks a page by day if it has at least this many new shapes, because a check takes half a second. */
-const MIN_NEW = sized(30, 1);
+const MIN_NEW = sized(60, 1);
 
 /** The impacts that are faults; others are advice. */
 const GRAVE: unknown[] = ["serious", "critical"];

@@ -47,15 +47,16 @@ function publish(text: string): string | undefined {
   return faultOfSchemas(schemas);
 }
 
-/** Returns the least of three measures, in ms of processor time. */
-function bestOfThree(run: () => void): number {
-  const times = Array.from({ length: 3 }, () => {
+/** Returns the processor time of a run, ms: of three runs the least, if the first ones take too long. */
+function quickestOf(run: () => void): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let runs = 0; runs < 3 && least >= MAX_MS; runs++) {
     const before = process.threadCpuUsage();
     run();
     const { user, system } = process.threadCpuUsage(before);
-    return (user + system) / 1_000;
-  });
-  return Math.min(...times);
+    least = Math.min(least, (user + system) / 1_000);
+  }
+  return least;
 }
 
 const TOO_LONG = /at most 100000 characters as JSON/;
@@ -136,7 +137,7 @@ describe.each(["3.0.2", "3.1.0"])("a document of OpenAPI %s", (version) => {
   ])("a hostile document is handled in bounded time: %s", (_, schemas, outcome) => {
     const text = openapiOf({ Output: { type: "string" }, ...schemas }, version);
     let fault: string | undefined;
-    const took = bestOfThree(() => {
+    const took = quickestOf(() => {
       fault = publish(text);
     });
     expect(fault ?? "").toMatch(outcome);
