@@ -27,8 +27,8 @@ export interface VisitorOptions {
   session?: Session;
   phone?: boolean;
   /**
-   * Whether axe checks each page for every change: once for each page of the dashboard, since it takes twice
-   * as long as all else of a look. At night it checks every page of every visitor.
+   * Whether axe checks, for every change, the pages that have many new parts (accessibility.ts). At night it
+   * checks every page of every visitor.
    */
   axe?: boolean;
 }

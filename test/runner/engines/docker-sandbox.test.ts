@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
+import { docker } from "../../docker/registry.ts";
 import { dockerIsUp } from "../support/containers.ts";
 import {
   expectTooMuch,
@@ -46,7 +47,6 @@ describe.runIf(dockerIsUp)("a container", () => {
   });
 
   it("the engine keeps a container from this machine, its neighbours and the metadata service", async () => {
-    // docker-firewall.test.ts shows that a container reaches such a server when the rules are gone.
     const server = createServer((socket) => socket.destroy()).listen(0, "0.0.0.0");
     await once(server, "listening");
     const address = server.address();
@@ -66,6 +66,11 @@ describe.runIf(dockerIsUp)("a container", () => {
     ];
     const { reached } = await probe(targets);
     for (const [host] of targets) expect([host, reached[host]]).toEqual([host, "ECONNREFUSED"]);
+
+    const script = `require("net").connect(${port}, process.argv[1])
+      .on("connect", () => process.exit(0)).on("error", () => process.exit(1))`;
+    // `port` is open to containers outside the runner's network: otherwise the test would prove nothing.
+    await docker("run", "--rm", "node:24-slim", "node", "-e", script, mine[0]?.address ?? "");
     server.close();
   });
 

@@ -33,7 +33,7 @@ import { curl, written } from "../support/fuzz/wire.ts";
 import { newUser } from "../support/world.ts";
 
 const SEED = 20_261_120;
-const REQUESTS = sized(1000, 8_000);
+const REQUESTS = sized(1_000, 8_000);
 const AT_ONCE = 16;
 
 /** Creates outnumber deletions, so that requests find something. */

@@ -87,7 +87,7 @@ test("no endpoint calls the database and objects more often than a first predict
   expect(counted.filter(([, count]) => count > MOST)).toEqual([]);
 });
 
-/** The number of files that an input may name is 90. */
+/** At night an input names as many files as it may. */
 const FILES = sized(30, 90);
 
 const many = <T>(count: number, make: (n: number) => T) =>

@@ -137,7 +137,7 @@ function askingFor(
 }
 
 /** Moves the clock for a request, because an id younger than 10 s that is not found is looked up for 0.7 s. */
-async function laterThanYoung<T>(request: () => Promise<T>): Promise<T> {
+async function elevenSecondsLater<T>(request: () => Promise<T>): Promise<T> {
   stopClock();
   advance(11);
   try {
@@ -210,7 +210,7 @@ describe.each(ROUTES)("$key", ({ key, route, n }) => {
     }
     for (const one of isPage || isTheirs ? places : []) {
       const asStranger = askingFor(key, route, one, person);
-      const { status, html } = await laterThanYoung(() =>
+      const { status, html } = await elevenSecondsLater(() =>
         asStranger(copyVisitor(stranger.visitor)),
       );
       if (isTheirs) expect([403, 404]).toContain(status);
