@@ -48,6 +48,7 @@ import { speechRoutes } from "./routes/openai/speech.ts";
 import { transcriptionRoutes } from "./routes/openai/transcriptions.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { clientTokenRoutes } from "./routes/predictions/client-tokens.ts";
+import { creationRoutes } from "./routes/predictions/create.ts";
 import { lookUpRoutes } from "./routes/predictions/look-up.ts";
 import { predictionRoutes } from "./routes/predictions/predictions.ts";
 import { registryRoutes } from "./routes/registry/registry.ts";
@@ -106,6 +107,7 @@ api.notFound((c) => {
   return errorResponse(new ProblemError("not_found", `${nothing} ${next}`), c);
 });
 
+api.route("/v1", creationRoutes);
 api.route("/v1", predictionRoutes);
 api.route("/v1", clientTokenRoutes);
 api.route("/v1", modelRoutes);

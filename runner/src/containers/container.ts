@@ -26,7 +26,7 @@ import {
   type SetupListener,
 } from "./launch.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
-import type { Specification } from "./specification.ts";
+import type { ContainerPlan, Specification } from "./specification.ts";
 import { Activity, IdleTime, type Measures, Occupancy } from "./usage.ts";
 
 /** A kill has failed after this long; the container counts against the pool until it is seen to end. */
@@ -44,19 +44,6 @@ export interface ContainerParts extends LaunchParts {
   measures: Measures;
   memory: Pick<MemoryWatch, "usedBy">;
   log: Log;
-}
-
-/** The properties of a container that is about to be made. */
-export interface ContainerPlan {
-  id: string;
-  specification: Specification;
-  lease: Lease;
-  /** Resolves when the containers whose GPUs and memory this one takes over have ended. */
-  room: Promise<unknown>;
-  /** Set for an adopted container. */
-  left?: LeftContainer;
-  /** Whether it is started for a capacity claim. */
-  isClaimed?: boolean;
 }
 
 export class Container {

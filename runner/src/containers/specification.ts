@@ -1,6 +1,7 @@
-/** Specifications of containers: the values that a container starts with, and the jobs that can share it. */
+/** Plans of containers: the values that a container starts with, and the jobs that can share it. */
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { ContainerInterface, Job, JobHardware } from "../../../src/protocol/runner.ts";
+import type { Lease } from "../devices/ledger.ts";
 import type { JobOrder } from "../jobs/executor.ts";
 import type { WeightsRequest } from "../weights/weights.ts";
 import type { LeftContainer } from "./adoption.ts";
@@ -67,3 +68,16 @@ export const specificationOf = ({
   variables: {},
   maxConcurrency: max_concurrency,
 });
+
+/** The properties of a container that is about to be made. */
+export interface ContainerPlan {
+  id: string;
+  specification: Specification;
+  lease: Lease;
+  /** Resolves when the containers whose GPUs and memory this one takes over have ended. */
+  room: Promise<unknown>;
+  /** Set for an adopted container. */
+  left?: LeftContainer;
+  /** Whether it is started for a capacity claim. */
+  isClaimed?: boolean;
+}

@@ -50,6 +50,9 @@ const SECOND_MS = 1_000;
 /** The count of stored objects is saved every so many: an evicted object forgets fewer. */
 export const STORED_SAVE_INTERVAL = 100;
 
+/** Files and values of one attempt. A runner allows 10,000 files; one that is sent again counts again. */
+export const MAX_STORED_OBJECTS = 20_000;
+
 export const NO_ATTEMPTS: AttemptsState = {
   attempt: null,
   second: null,

@@ -162,3 +162,19 @@ const redispatchSeconds = (
 ) => redispatch_seconds * Math.min(2 ** Math.max(0, dispatches - 1), REDISPATCH_FACTOR);
 
 export const earliest = (all: Deadline[]) => Math.min(...all.map(({ at }) => at));
+
+/** How long an Idempotency-Key finds its prediction. */
+const IDEMPOTENCY_KEY_MS = 86_400_000;
+/** The longest that a request that writes to R2 takes. */
+const LATE_WRITE_MS = 3_600_000;
+
+/**
+ * When the record of a prediction may be deleted, once the data is. Until then an Idempotency-Key that is used again
+ * must find it, or the prediction would run a second time; and an object that a runner was writing to R2 at that
+ * moment must be deleted, too.
+ */
+export function forgetAt({ spec, state }: PredictionLife, now: number): number {
+  const keyed = spec.claim === null ? now : spec.created_at + IDEMPOTENCY_KEY_MS;
+  const late = state.stored ? now + LATE_WRITE_MS : now;
+  return Math.max(keyed, late);
+}

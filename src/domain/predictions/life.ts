@@ -15,6 +15,7 @@ import type { PredictionError, TaskStatus } from "../../protocol/prediction.ts";
 import { costOf, ownTime, reportedTime } from "../money/cost.ts";
 import { type Attempt, AttemptSet, type Writable } from "./attempts.ts";
 import { boundedDetail, boundedMetrics } from "./bounded.ts";
+import { type EndWithoutResult, failureOf, retryRefusal } from "./failures.ts";
 import {
   type Fallback,
   initialState,
@@ -25,28 +26,8 @@ import {
 } from "./state.ts";
 import { isTerminal } from "./status.ts";
 
-/** Attempts that may be lost after they had started, before the prediction fails. */
-export const MAX_LOST_ATTEMPTS = 3;
-
-/** Times that the prediction may be handed back: a fleet that restarts box by box may do so several times. */
-export const MAX_RELEASES = 10;
-
-/** Starts that machines may fail: a version on which every machine fails must not be retried without end. */
-export const MAX_FAILED_STARTS = 10;
-
-/** Files and values of one attempt. A runner allows 10,000 files; one that is sent again counts again. */
-export const MAX_STORED_OBJECTS = 20_000;
-
-const CUT_OFF =
-  "The service lost the call to the remote host, which may have run it. It is not sent again, because `configuration.remote.repeatable` of the version is not set.";
-
 const nameOf = ({ model: { owner, name, version_number } }: PredictionSpec) =>
   `${owner}/${name}:${version_number}`;
-
-/** How long an Idempotency-Key finds its prediction. */
-const IDEMPOTENCY_KEY_MS = 86_400_000;
-/** The longest that a request that writes to R2 takes. */
-const LATE_WRITE_MS = 3_600_000;
 
 type FreeAttempts = Pick<
   AttemptSet,
@@ -235,24 +216,9 @@ export class PredictionLife {
       this.#state.billable = reportedTime(result, attempt, now);
     if (this.spec.measure) this.#state.image_bytes = result.image_bytes ?? null;
     if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
-    switch (result.status) {
-      case "succeeded":
-        return this.#end("succeeded", now);
-      case "canceled":
-        // A runner that stops a run that nobody canceled has failed it.
-        return this.fail(
-          "internal",
-          "The runner stopped the prediction without a cancel request.",
-          now,
-        );
-      case "failed": {
-        const { source, message, detail } = result.error ?? {
-          source: "internal" as const,
-          message: "The runner reported a failure without a reason.",
-        };
-        return this.fail(source, message, now, detail ?? null);
-      }
-    }
+    const failure = failureOf(result);
+    if (!failure) return this.#end("succeeded", now);
+    this.fail(failure.source, failure.message, now, failure.detail ?? null);
   }
 
   /** Takes the job back from a runner. @param produced whether some of the output was visible */
@@ -260,56 +226,32 @@ export class PredictionLife {
     if (this.terminal) return;
     this.#attempts.markFinished();
     this.#state.release_count += 1;
-    if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
-    if (produced) {
-      return this.stop(
-        "internal",
-        "The runner returned the prediction after output had started.",
-        now,
-      );
-    }
-    if (this.#state.release_count >= MAX_RELEASES) {
-      return this.fail(
-        "internal",
-        `${MAX_RELEASES} runners in a row returned the prediction.`,
-        now,
-      );
-    }
-    this.#retry("returned", now);
+    this.#tryAgain({ kind: "returned", produced }, now);
   }
 
   /** Takes the job from a runner whose machine could not start it: not counted as lost or handed back. */
   failStart(produced: boolean, reason: string, now: number): void {
-    const { attempt, cancel_requested_at, failed_on } = this.#state;
+    const { attempt, failed_on } = this.#state;
     if (this.terminal || !attempt) return;
     this.#attempts.markFinished();
     this.#state.failed_on = [...failed_on, attempt.runner_id ?? ""];
-    if (cancel_requested_at !== null) return this.#end("canceled", now);
-    if (produced) return this.stop("internal", reason, now);
-    if (this.#state.failed_on.length >= MAX_FAILED_STARTS) {
-      const message = `${MAX_FAILED_STARTS} container starts failed because of runners' machines. Last error: ${reason}`;
-      return this.fail("internal", message, now);
-    }
-    this.#retry("returned", now);
+    this.#tryAgain({ kind: "failed start", produced, reason }, now);
   }
 
   /** Takes the job from a runner whose lease has expired. @param produced as for `release` */
   lose(produced: boolean, now: number): void {
     if (this.terminal || !this.#state.attempt) return;
     this.#state.lost_count += 1;
+    this.#tryAgain({ kind: "lost", produced }, now);
+  }
+
+  /** Lets the prediction wait for another attempt, if it may. */
+  #tryAgain(end: EndWithoutResult, now: number): void {
     if (this.#state.cancel_requested_at !== null) return this.#end("canceled", now);
-    const { remote } = this.spec;
-    if (produced) {
-      const who = remote ? "The call to the remote host" : "The runner";
-      return this.stop("internal", `${who} was lost after output had started.`, now);
-    }
-    // The request is sent once the attempt is stored as ready.
-    if (remote && !remote.repeatable && this.#state.attempt.ready_at !== null)
-      return this.fail("internal", CUT_OFF, now);
-    if (this.#state.lost_count >= MAX_LOST_ATTEMPTS) {
-      return this.fail("internal", `${MAX_LOST_ATTEMPTS} runners in a row were lost.`, now);
-    }
-    this.#retry("lost", now);
+    const refusal = retryRefusal(end, this.spec, this.#state);
+    if (refusal === undefined) return this.#retry(end.kind === "lost" ? "lost" : "returned", now);
+    if (end.produced) this.stop("internal", refusal, now);
+    else this.fail("internal", refusal, now);
   }
 
   /**
@@ -411,17 +353,6 @@ export class PredictionLife {
   /** Sends no webhooks: the creation failed after the prediction had begun, and nobody was given its id. */
   suppressWebhooks(): void {
     this.#state.webhooks_suppressed = true;
-  }
-
-  /**
-   * When the record may be deleted, once the data is. Until then an Idempotency-Key that is used again must
-   * find it, or the prediction would run a second time; and an object that a runner was writing to R2 at that
-   * moment must be deleted, too.
-   */
-  forgetAt(now: number): number {
-    const keyed = this.spec.claim === null ? now : this.spec.created_at + IDEMPOTENCY_KEY_MS;
-    const late = this.#state.stored ? now + LATE_WRITE_MS : now;
-    return Math.max(keyed, late);
   }
 
   removeData(forgetAt: number): void {

@@ -7,6 +7,7 @@ import type { Metrics, StoredValue } from "../../protocol/event.ts";
 import type { Remote } from "../../protocol/model.ts";
 import type { Prediction, PredictionError, TaskStatus } from "../../protocol/prediction.ts";
 import type { Prices } from "../../protocol/prices.ts";
+import type { WaitingJob } from "../../protocol/queue.ts";
 import type {
   ContainerInterface,
   Image,
@@ -317,3 +318,23 @@ export const holdsRow = (
   spec.endpoints.length === 0 &&
   !hasStoredInput(spec) &&
   !isAdmitted(spec);
+
+/** Returns what the pool of the version's hardware needs to know of the prediction. */
+export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob {
+  return {
+    object_id: objectId,
+    user_id: spec.user_id,
+    pool: spec.hardware.pool,
+    hardware: spec.hardware.identifier,
+    gpus: spec.hardware.gpus,
+    priority: spec.priority,
+    model: `${spec.model.owner}/${spec.model.name}:${spec.model.version_number}`,
+    model_id: spec.model_id,
+    model_owner_id: spec.model_owner_id,
+    image: `${spec.image.repository}@${spec.image.digest}`,
+    container_key: spec.keys.container,
+    max_concurrency: spec.limits.max_concurrency,
+    run_limit_ms: spec.timeout_seconds * 1_000,
+    ...(spec.warm_up && { warm_up: true as const }),
+  };
+}

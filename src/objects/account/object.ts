@@ -30,7 +30,6 @@ import { isTerminal } from "../../domain/predictions/status.ts";
 import type { DeliveryFilter, DeliveryRow } from "../../domain/webhooks/delivery-row.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { timeOfId } from "../../lib/hex.ts";
-import { logger } from "../../log.ts";
 import type { AccountPage } from "../../protocol/backup.ts";
 import type { Keyset } from "../../storage/keyset.ts";
 import type {
@@ -45,7 +44,8 @@ import type {
   UsageRow,
 } from "../stubs/account.ts";
 import { metricsObject } from "../stubs/metrics.ts";
-import { Admissions, HOUR_MS } from "./admissions.ts";
+import { Admissions } from "./admissions.ts";
+import { AccountAlarm, RETRY_MS } from "./alarm.ts";
 import { Conversations } from "./conversations.ts";
 import { Counters, Writes } from "./counters.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -57,7 +57,6 @@ import {
   findPrediction,
   listPredictions,
   type RunsOfVersion,
-  selectOldest,
   selectRuns,
   selectStarts,
   selectSucceeded,
@@ -65,14 +64,9 @@ import {
 } from "./prediction-lists.ts";
 import { copyAccount, PredictionRows, writeRows } from "./prediction-rows.ts";
 import { type NewFile, StoredFiles } from "./stored-files.ts";
-import { createTables, emptyTables } from "./tables.ts";
-import { Removals, Upkeep } from "./upkeep.ts";
+import { createTables } from "./tables.ts";
+import { Removals } from "./upkeep.ts";
 import { selectGroups, selectReleases, selectUsagePage, usageByModel } from "./usage.ts";
-
-/** When the alarm goes off after a step that has left work to be done. */
-const STEP_MS = 100;
-const RETRY_MS = 60_000;
-const NEVER = Number.POSITIVE_INFINITY;
 
 export class AccountObject extends DurableObject<Bindings> {
   readonly #db = drizzle(this.ctx.storage);
@@ -106,9 +100,7 @@ export class AccountObject extends DurableObject<Bindings> {
   readonly #conversations = new Conversations(this.ctx.storage.sql, this.env);
   readonly #writes = new Writes(this.ctx.storage.kv, settings(this.env).writeRates);
   readonly #admissions: Admissions;
-  readonly #upkeep: Upkeep;
-  /** When the alarm goes off, as far as this instance knows. */
-  #alarmAt = NEVER;
+  readonly #alarm: AccountAlarm;
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
@@ -124,17 +116,18 @@ export class AccountObject extends DurableObject<Bindings> {
       ledger: this.#ledger,
       isClosed: () => this.#facts.closed,
       put: (update) => this.#put(update),
-      arm: (at) => this.#arm(at),
+      arm: (at) => this.#alarm.arm(at),
     });
-    this.#upkeep = new Upkeep(
+    this.#alarm = new AccountAlarm({
+      ctx,
       env,
-      this.#db,
-      this.#rows,
-      this.#removals,
-      settings(env).historySeconds,
-    );
-    ctx.blockConcurrencyWhile(async () => {
-      this.#alarmAt = (await ctx.storage.getAlarm()) ?? NEVER;
+      db: this.#db,
+      facts: this.#facts,
+      rows: this.#rows,
+      removals: this.#removals,
+      keys: this.#keys,
+      conversations: this.#conversations,
+      counters: this.#counters,
     });
   }
 
@@ -154,9 +147,9 @@ export class AccountObject extends DurableObject<Bindings> {
     if (this.#facts.userId === "") this.#facts.set("user_id", update.user_id);
     const result = this.#rows.put(update, (id) => id <= this.#facts.historyEnd);
     if (result === "gone") return false;
-    if (update.due_at !== null) this.#arm(update.due_at);
+    if (update.due_at !== null) this.#alarm.arm(update.due_at);
     if (update.kept_seconds !== null)
-      this.#arm(this.#removals.plan(update.id, update.updated_at, update.kept_seconds));
+      this.#alarm.arm(this.#removals.plan(update.id, update.updated_at, update.kept_seconds));
     if (result === "added") this.#publish();
     return true;
   }
@@ -219,7 +212,7 @@ export class AccountObject extends DurableObject<Bindings> {
     );
     if (!hasEnded) return;
     this.#counters.owe();
-    this.#arm(Date.now() + LOOK_MS);
+    this.#alarm.arm(Date.now() + LOOK_MS);
   }
 
   // ---- for the API
@@ -348,56 +341,23 @@ export class AccountObject extends DurableObject<Bindings> {
     if (open_from !== undefined) this.#counters.openFrom(open_from);
     for (const row of writeRows(this.ctx.storage.sql, this.env, rows, at)) this.#rows.addUsage(row);
     this.#ledger.load(Date.now());
-    this.#arm(Date.now() + RETRY_MS);
+    this.#alarm.arm(Date.now() + RETRY_MS);
   }
 
   // ---- the end of the account
 
   /** Takes no more predictions, and removes the present ones, whatever interrupts it. */
-  async close(userId: string): Promise<void> {
-    this.#facts.set("user_id", userId);
-    this.#facts.set("closed", true);
-    this.#arm(Date.now() + RETRY_MS);
-    // Counts are published first: predictions under way do not count any more once they are removed.
-    await this.#counters.publish(this.#facts.userId, Date.now());
-    await this.#removeAll();
+  close(userId: string): Promise<void> {
+    return this.#alarm.close(userId);
   }
 
   /** Whether nothing is left of a closed account but its tombstone. */
   isEmpty(): boolean {
-    const isLeft = selectOldest(this.#db, 1).get() !== undefined || !this.#conversations.isEmpty;
-    return this.#facts.closed && !isLeft && this.#counters.allPublished;
+    return this.#alarm.isEmpty;
   }
 
-  override async alarm(): Promise<void> {
-    this.#alarmAt = NEVER;
-    const now = Date.now();
-    try {
-      if (this.#facts.closed) await this.#removeAll();
-      else await this.#keepUp(now);
-    } catch (error) {
-      // The platform drops an alarm that throws six times; this one is set again until it succeeds.
-      logger.error("Account not kept up", { user_id: this.#facts.userId, error });
-      this.#arm(Date.now() + RETRY_MS);
-    }
-  }
-
-  async #keepUp(now: number): Promise<void> {
-    const expires = this.#keys.expire(now);
-    if (expires !== undefined) this.#arm(expires + HOUR_MS);
-    await this.#upkeep.look(this.#facts.userId, now);
-    await this.#upkeep.removeDue(now);
-    const last = this.#upkeep.deleteHistory(now);
-    if (last !== undefined) this.#facts.set("history_end", last);
-    if (this.#isFull) await this.#trim();
-    await this.#counters.catchUp(this.#facts.userId, now);
-    if (!this.#counters.allPublished) this.#arm(now + RETRY_MS);
-    const next = this.#upkeep.nextAt;
-    if (next !== undefined) this.#arm(next);
-  }
-
-  get #isFull(): boolean {
-    return this.ctx.storage.sql.databaseSize > settings(this.env).historyBytes;
+  override alarm(): Promise<void> {
+    return this.#alarm.run();
   }
 
   /** Returns what operators watch of the account; null for one that is closed. */
@@ -409,41 +369,14 @@ export class AccountObject extends DurableObject<Bindings> {
     });
   }
 
-  async #trim(): Promise<void> {
-    const last = await this.#upkeep.trim();
-    if (last === undefined) return;
-    this.#facts.set("history_end", last);
-    this.#facts.set("trimmed_to", last);
-    this.#arm(Date.now() + STEP_MS);
-  }
-
-  async #removeAll(): Promise<void> {
-    const now = Date.now();
-    await this.#counters.catchUp(this.#facts.userId, now);
-    const { asked, left } = await this.#upkeep.removeAll(now);
-    await this.#conversations.discardSome();
-    if (left) return this.#arm(now + (asked > 0 ? STEP_MS : RETRY_MS));
-    if (!this.#conversations.isEmpty) return this.#arm(now + STEP_MS);
-    if (!this.#counters.allPublished) return this.#arm(now + RETRY_MS);
-    emptyTables(this.ctx.storage.sql);
-  }
-
   #publish(): void {
     const next = this.#counters.risen(this.#facts.userId, Date.now());
-    if ("by" in next) this.#arm(next.by);
+    if ("by" in next) this.#alarm.arm(next.by);
     else this.ctx.waitUntil(next.publishing.then(() => this.#publishRest()));
   }
 
   /** Sets the alarm for figures that could not be published, or were too many for one time. */
   #publishRest(): void {
-    if (!this.#counters.allPublished) this.#arm(Date.now() + RETRY_MS);
-  }
-
-  /** Moves the alarm only to an earlier time: an early alarm sets itself again. */
-  #arm(at: number): void {
-    const soon = Math.max(at, Date.now() + STEP_MS);
-    if (soon >= this.#alarmAt) return;
-    this.#alarmAt = soon;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(soon));
+    if (!this.#counters.allPublished) this.#alarm.arm(Date.now() + RETRY_MS);
   }
 }

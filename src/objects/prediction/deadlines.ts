@@ -1,5 +1,5 @@
 /** The work of each deadline that has passed. Times of deadlines are in domain/predictions/deadlines.ts. */
-import type { Deadline } from "../../domain/predictions/deadlines.ts";
+import { type Deadline, forgetAt } from "../../domain/predictions/deadlines.ts";
 import type { Bindings } from "../../env.ts";
 import { deleteAll } from "../../storage/files/files.ts";
 import { listUploadsOf } from "../../storage/files/uploads.ts";
@@ -82,7 +82,7 @@ interface Parts {
   onForgotten: () => void;
 }
 
-/** Deletes the stored values of a prediction: its data first, its record later (life.ts, forgetAt). */
+/** Deletes the stored values of a prediction: its data first, its record later (`forgetAt`). */
 export class Removal {
   readonly #parts: Parts;
 
@@ -99,9 +99,9 @@ export class Removal {
     await this.#deleteFiles(record);
     if (!isKnown) await effects.row.write(record, true);
     subscribers.abort(new Error("The prediction's data was deleted."));
-    const forgetAt = record.life.forgetAt(now);
-    if (forgetAt <= now && !record.awaited) return this.forget(record);
-    record.removeData(forgetAt);
+    const at = forgetAt(record.life, now);
+    if (at <= now && !record.awaited) return this.forget(record);
+    record.removeData(at);
     effects.alarm.arm(record);
   }
 

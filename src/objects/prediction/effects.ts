@@ -11,11 +11,11 @@ import {
   type PredictionSpec,
   predictionOfEvent,
   SHORT_RUN_MS,
+  waitingJobOf,
 } from "../../domain/predictions/state.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
-import type { WaitingJob } from "../../protocol/queue.ts";
 import type { ServerDescription } from "../../protocol/runner.ts";
 import { database } from "../../storage/database.ts";
 import { listPendingUploadsOf } from "../../storage/files/uploads.ts";
@@ -388,23 +388,4 @@ export class Effects {
   get #objectId(): string {
     return this.#ctx.id.toString();
   }
-}
-
-export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob {
-  return {
-    object_id: objectId,
-    user_id: spec.user_id,
-    pool: spec.hardware.pool,
-    hardware: spec.hardware.identifier,
-    gpus: spec.hardware.gpus,
-    priority: spec.priority,
-    model: `${spec.model.owner}/${spec.model.name}:${spec.model.version_number}`,
-    model_id: spec.model_id,
-    model_owner_id: spec.model_owner_id,
-    image: `${spec.image.repository}@${spec.image.digest}`,
-    container_key: spec.keys.container,
-    max_concurrency: spec.limits.max_concurrency,
-    run_limit_ms: spec.timeout_seconds * 1_000,
-    ...(spec.warm_up && { warm_up: true as const }),
-  };
 }

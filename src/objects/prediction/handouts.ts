@@ -13,6 +13,7 @@ import {
   isAdmitted,
   type PredictionSpec,
   type SpecWeight,
+  waitingJobOf,
 } from "../../domain/predictions/state.ts";
 import { traceparentOf } from "../../domain/predictions/trace.ts";
 import { type Bindings, settings } from "../../env.ts";
@@ -27,7 +28,7 @@ import type { Piece } from "../stubs/content.ts";
 import { type OfferedJob, type OfferResult, poolOf } from "../stubs/pool.ts";
 import type { Refusal } from "../stubs/prediction.ts";
 import { newRemote } from "../stubs/remote.ts";
-import { type Effects, waitingJobOf } from "./effects.ts";
+import type { Effects } from "./effects.ts";
 import { UNLIMITED } from "./index-row.ts";
 import type { PredictionRecord } from "./record.ts";
 

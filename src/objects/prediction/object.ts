@@ -49,19 +49,14 @@ import { bodyOf, deliveriesOf, eventDeliveriesOf, type FindValue } from "./webho
 const NEVER = "never";
 const NEVER_MS = 2 * 86_400_000;
 
-const shownOf = ({ log, shown }: PredictionRecord) => shown.upTo(log.last);
-
-const isAllShown = (record: PredictionRecord) =>
-  record.life.terminal && shownOf(record) === record.log.last;
-
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
   /** Whether the prediction could be created: calls that arrive meanwhile wait for it. */
   #creation: Promise<NotBegun | undefined> | undefined;
   readonly #subscribers = new Subscribers({
-    page: (after) => this.#record?.log.page(after, shownOf(this.#record)),
-    last: () => (this.#record ? shownOf(this.#record) : 0),
-    ended: () => !this.#record || isAllShown(this.#record),
+    page: (after) => this.#record?.log.page(after, this.#record.lastShown),
+    last: () => this.#record?.lastShown ?? 0,
+    ended: () => this.#record?.isAllShown ?? true,
     open: (name) => openValue(this.env.FILES, this.#load(), name),
   });
   readonly #replacement = new ReplacementCheck(this.ctx);

@@ -121,6 +121,16 @@ export class PredictionRecord {
     return attempt === this.life.outputAttempt ? outputs : 0;
   }
 
+  /** The last event that readers may see. */
+  get lastShown(): number {
+    return this.shown.upTo(this.log.last);
+  }
+
+  /** Whether readers may see the end. */
+  get isAllShown(): boolean {
+    return this.life.terminal && this.lastShown === this.log.last;
+  }
+
   /** Whether output of the open attempt was already visible. */
   get produced(): boolean {
     return this.life.state.attempt !== null && this.outputs > 0;

@@ -3,6 +3,9 @@
 import { z } from "@hono/zod-openapi";
 import { EVENT_STREAM } from "../../lib/sse.ts";
 
+/** The maximum idle limit of a stream. */
+export const MAX_IDLE_SECONDS = 3_600;
+
 /** The description of operations that respond with one. */
 export const STREAM = `Returns server-sent events, from the beginning or after a given event. Each event has an \`id\`, an integer that increases from 1 and can skip numbers, and one JSON value as \`data\`. Requires the scope \`read\` or \`predict\`.
 

@@ -2,8 +2,8 @@
 import { v7 as uuid } from "uuid";
 import { WRITE_ROWS } from "../../domain/accounts/write-rows.ts";
 import { safeName } from "../../domain/files/file-name.ts";
+import { MAX_STORED_OBJECTS } from "../../domain/predictions/attempts.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
-import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
 import { notFound, ProblemError } from "../../errors/errors.ts";
 import { JsonValueCheck } from "../../lib/json-value-check.ts";
 import type { WriteGrant } from "../../objects/stubs/prediction.ts";

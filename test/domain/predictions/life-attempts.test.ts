@@ -4,8 +4,8 @@ import {
   MAX_FAILED_STARTS,
   MAX_LOST_ATTEMPTS,
   MAX_RELEASES,
-  type PredictionLife,
-} from "../../../src/domain/predictions/life.ts";
+} from "../../../src/domain/predictions/failures.ts";
+import type { PredictionLife } from "../../../src/domain/predictions/life.ts";
 import { dismissed, ended, offered, pending, started } from "./life-samples.ts";
 import { NOW, SECRET } from "./samples.ts";
 

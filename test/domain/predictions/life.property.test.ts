@@ -1,7 +1,8 @@
 /** Invariants of a prediction's life under any calls in any order. */
 import fc from "fast-check";
 import { test } from "vitest";
-import { MAX_LOST_ATTEMPTS, PredictionLife } from "../../../src/domain/predictions/life.ts";
+import { MAX_LOST_ATTEMPTS } from "../../../src/domain/predictions/failures.ts";
+import { PredictionLife } from "../../../src/domain/predictions/life.ts";
 import type { PredictionState } from "../../../src/domain/predictions/state.ts";
 import { isTerminal } from "../../../src/domain/predictions/status.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";

@@ -13,7 +13,7 @@ import type { Leftovers } from "../history.ts";
 /** The most time that an alarm may be late, ms: it may just have been due. */
 const LATE_MS = 20_000;
 /**
- * An object that was removed wakes once more, in an hour or a day (forgetAt in domain/predictions/life.ts).
+ * An object that was removed wakes once more, in an hour or a day (forgetAt in domain/predictions/deadlines.ts).
  * An alarm that is due sooner, ms, is one that sets itself again and again.
  */
 const SOON_MS = 30 * 60_000;
