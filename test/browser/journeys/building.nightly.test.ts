@@ -131,6 +131,7 @@ it("the bill shows the cost of each model and token, and the file adds up to the
     String(sum("predictions")),
     "0",
     duration(sum("execution_seconds")),
+    duration(sum("setup_seconds")),
     priceText(Math.round(sum("cost") * 1e9), "USD"),
   ]);
 });

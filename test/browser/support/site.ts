@@ -178,6 +178,8 @@ export class Site {
         },
       });
       expect(answer.status(), await answer.text()).toBe(200);
+      // The notice that this person is an operator is for their first page alone.
+      await client.get("/models", { headers: { accept: "text/html" } });
       return await client.storageState();
     } finally {
       await client.dispose();

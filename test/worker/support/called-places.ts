@@ -219,6 +219,6 @@ async function givenUp(): Promise<string> {
   return username;
 }
 
-/** Returns the usual status of a call by the owner: what organizations delete exists. */
+/** Returns the usual status of a call by the owner: what organizations change exists. */
 export const usualStatus = (key: string, { hidden }: EndpointAccess) =>
-  /^DELETE .*organizations|^POST .*user\/organizations/.test(key) ? 200 : hidden[2];
+  /^(?:DELETE|PATCH) .*organizations|^POST .*user\/organizations/.test(key) ? 200 : hidden[2];

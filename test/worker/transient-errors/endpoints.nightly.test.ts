@@ -20,7 +20,7 @@ import { type Failure, failing } from "../support/failing.ts";
 import { expectFailures, FAILURES, LONG } from "../support/one-at-a-time.ts";
 import { OPERATOR_ENDPOINTS } from "../support/operator-endpoints.ts";
 import { advance } from "../support/time.ts";
-import { newWorld, operator, unique } from "../support/world.ts";
+import { newClient, newOperatorUser, newWorld, operator, unique } from "../support/world.ts";
 
 /** Whether a call uses up what it names, or adds to something that an account has a limited number of. */
 const isSpent = (key: string) =>
@@ -41,6 +41,9 @@ const BREAKS_OFF = /\/export$/;
 const BROKEN_OFF = { status: 503, headers: new Headers({ "retry-after": "1" }) };
 /** The seconds after which caches of isolates have expired. */
 const CACHED_S = 10;
+
+/** A token with the scope `metrics` reads them. */
+const METRICS = "GET /metrics";
 
 /** Endpoints that make no platform calls, or have another test. */
 const NOT_HERE = [
@@ -86,6 +89,23 @@ const REPLICATE: Record<string, Omit<EndpointCall, "query"> & { status?: number 
   "GET /collections/:slug": {},
   "POST /predictions": { ...RUNNING, body: ({ version }) => ({ version, input: {} }) },
   "POST /models/:model_owner/:model_name/predictions": { ...RUNNING, body: () => ({ input: {} }) },
+  "POST /deployments/:deployment_owner/:deployment_name/predictions": {
+    ...RUNNING,
+    body: () => ({ input: {} }),
+  },
+  "POST /deployments": {
+    body: ({ owner, name, version }) => ({
+      ...{ name: unique("made"), model: `${owner}/${name}`, version },
+      ...{ min_instances: 0, max_instances: 1 },
+    }),
+    status: 201,
+  },
+  "GET /deployments": {},
+  "GET /deployments/:deployment_owner/:deployment_name": {},
+  "PATCH /deployments/:deployment_owner/:deployment_name": {
+    body: () => ({ max_instances: 2 }),
+  },
+  "DELETE /deployments/:deployment_owner/:deployment_name": { status: 204 },
   "GET /predictions": {},
   "GET /predictions/:prediction_id": {},
   "POST /predictions/:prediction_id/cancel": {},
@@ -139,6 +159,7 @@ const ROWS = [
   })),
   { key: "GET /avatars/:user_id/:hash", status: 200, isOperator: false },
   { key: "GET /health", status: 200, isOperator: false },
+  { key: METRICS, status: 200, isOperator: false },
   ...LOGINS.map((row) => ({ ...row, isOperator: false })),
 ].filter(({ key }) => !NOT_HERE.includes(key));
 
@@ -156,7 +177,10 @@ test.each(ROWS)(
   LONG,
   async ({ key, isOperator, status: usual, ...row }) => {
     const world = await newWorld({ compatibilities: { vendora_responses: true } });
-    const client = isOperator ? operator : world.client;
+    const collector = async () =>
+      newClient((await newOperatorUser()).username, { scopes: ["metrics"] });
+    const own = key === METRICS ? await collector() : world.client;
+    const client = isOperator ? operator : own;
     const kept = isSpent(key) ? undefined : await placeFor(key, world);
     const platform = failing();
     const ask = async (nth = 0, failure?: Failure) => {

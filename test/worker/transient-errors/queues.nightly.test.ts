@@ -1,16 +1,17 @@
 /** The consumers of the queues, while each of their platform calls fails in turn. */
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import type { CountMessage, WaitingJob } from "../../../src/protocol/queue.ts";
+import type { CountMessage, UsageMessage, WaitingJob } from "../../../src/protocol/queue.ts";
 import configuration from "../../../wrangler.toml?raw";
 import { waitingJob } from "../../domain/scheduling/samples.ts";
 import { atEachCall, expectFailures, LONG } from "../support/one-at-a-time.ts";
 import { deliver } from "../support/queues.ts";
+import { NO_COUNTS } from "../support/usage.ts";
 import { newWorld, unique, type World } from "../support/world.ts";
 
 expectFailures();
 
-type Message = WaitingJob | CountMessage;
+type Message = WaitingJob | CountMessage | UsageMessage;
 
 interface Made {
   messages: Message[];
@@ -35,8 +36,11 @@ const CONSUMERS: Record<string, () => Promise<Made>> = {
       const count = (await client.ok<{ predictions_count: number }>("GET", `/v1/models/${model}`))
         .predictions_count;
       expect(count).toBe(3);
+      const usage = env.DB.prepare("SELECT predictions FROM account_usage WHERE user_id = ?");
+      expect(await usage.bind(user_id).all()).toMatchObject({ results: [{ predictions: 2 }] });
     };
-    return { messages: [{ user_id, model_id, predictions: 3 }], check };
+    const used = { user_id, day: "2026-11-20", ...NO_COUNTS, predictions: 2, told_at: 1 };
+    return { messages: [{ user_id, model_id, predictions: 3 }, used], check };
   },
 };
 
@@ -46,9 +50,14 @@ async function lost({ user_id, hardware, image }: World): Promise<WaitingJob> {
   return waitingJob({ object_id, user_id, hardware, image, container_key: unique("key") });
 }
 
+/** Spans go to a collector alone: test/worker/traces/export.test.ts. */
+const NOT_HERE = ["traces"];
+
 test("the table has every consumer", () => {
   const named = [...configuration.matchAll(/\[\[queues\.consumers]]\s*queue = "auspex-([^"]+)"/g)];
-  expect(named.map(([, name]) => name).sort()).toEqual(Object.keys(CONSUMERS).sort());
+  expect(named.map(([, name]) => name).sort()).toEqual(
+    [...Object.keys(CONSUMERS), ...NOT_HERE].sort(),
+  );
 });
 
 test.each(["dispatch", "counts"] as const)(

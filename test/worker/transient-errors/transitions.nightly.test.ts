@@ -7,6 +7,7 @@ import { claimResponse, type Job } from "../../../src/protocol/runner.ts";
 import { waitingJob } from "../../domain/scheduling/samples.ts";
 import { giveUp } from "../support/accounts.ts";
 import { askedAgain } from "../support/asked-again.ts";
+import { listBudgets, newBudget } from "../support/budgets.ts";
 import { eventually } from "../support/eventually.ts";
 import { storeFile } from "../support/files.ts";
 import { registered, shown } from "../support/fleet.ts";
@@ -253,6 +254,36 @@ const TRANSITIONS: Record<string, (world: World) => Promise<Transition>> = {
       check: async () => expect(await shown(runner.id)).toMatchObject({ state: "draining" }),
     };
   },
+  async "a deployment that keeps a container running"(world) {
+    const { client, model, hardware, user_id, username } = world;
+    const grant = `/v1/operator/users/${username}/capacity/${hardware}`;
+    await operator.ok("PUT", grant, { instances: 1 });
+    // Only a pool with a runner is told.
+    await (await world.runner()).tellState({ jobs: [], containers: [] });
+    const name = unique("made");
+    const request = { name, model, version: 1, min_instances: 1, max_instances: 1 };
+    return {
+      act: () => answered(() => client.post("/v1/deployments", request)),
+      repeat: sweep,
+      check: async () =>
+        expect(await env.POOL.getByName(hardware).capacityStatuses(user_id)).toHaveLength(1),
+    };
+  },
+  /** A request that is repeated finds the budget that it has set before. */
+  async "a new budget"({ client }) {
+    const request = { limit: "10", window: "day" };
+    return {
+      act: () => answered(() => client.post("/v1/budgets", request)),
+      check: async () => expect(await listBudgets(client)).toMatchObject([request]),
+    };
+  },
+  async "the end of a budget"({ client }) {
+    const { id } = await newBudget(client, { limit: "10" });
+    return {
+      act: () => answered(() => client.fetch(`/v1/budgets/${id}`, { method: "DELETE" })),
+      check: async () => expect(await listBudgets(client)).toEqual([]),
+    };
+  },
   async "the end of an account"(world) {
     await ended(world);
     await world.waiting();
@@ -277,9 +308,16 @@ const NOT_HERE = [
   // No caller waits for this method, and a lost report follows with the next change.
   "AccountObject.recordDeliveries",
   "AccountObject.listDeliveries",
-  ...["find", "list", "runsOf", "unfinished", "usage", "usagePage", "copy", "isEmpty"].map(
+  ...["find", "list", "runsOf", "succeededRuns", "unfinished", "unfinishedStarts"].map(
     (name) => `AccountObject.${name}`,
   ),
+  ...["usage", "usageBy", "usageOfReleases", "usagePage", "copy", "isEmpty"].map(
+    (name) => `AccountObject.${name}`,
+  ),
+  "AccountObject.wouldAdmit",
+  "AccountObject.budgets",
+  // test/worker/transient-errors/prediction-alarms.nightly.test.ts
+  "AccountObject.extend",
   "AccountObject.fileBytes",
   "AccountObject.declareUpload",
   // A file that stays counted is counted until the data of its prediction is removed.
@@ -287,10 +325,10 @@ const NOT_HERE = [
   "PoolObject.explain",
   "PoolObject.runEstimate",
   "PoolObject.waitOf",
+  ...["capacityStatuses", "previewClaim", "gauges"].map((name) => `PoolObject.${name}`),
   ...["askForLog", "log", "takeLog"].map((name) => `PoolObject.${name}`),
   "PoolObject.holders",
   "PoolObject.reports",
-  "PoolObject.runTimes",
   "PoolObject.offerSecond",
   "PoolObject.reportDismissed",
   "RunnerObject.history",
