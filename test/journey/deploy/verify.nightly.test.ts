@@ -1,5 +1,5 @@
 /** `npm run verify` on a deployment of this machine. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runChecks } from "../../../src/dev/verify/check.ts";
 import { streamAcrossDeploy } from "../../../src/dev/verify/stream.ts";
 import { NAME, Visit } from "../../../src/dev/verify/visit.ts";
@@ -55,7 +55,11 @@ test("npm run verify runs every check but the deploy, and removes what it create
 test("a webhook without a tunnel goes to the deployment, and a stream goes on across a restart", async () => {
   const visit = await Visit.begin(world.access.url, OPERATOR_TOKEN);
   const rows: string[] = [];
-  const across = streamAcrossDeploy(async () => world.killControlPlane(), 3_000);
+  const across = streamAcrossDeploy(async () => {
+    world.killControlPlane();
+    // A deploy ends once the service is back.
+    await vi.waitFor(() => fetch(`${world.access.url}/health`), { interval: 200 });
+  }, 3_000);
   const well = await runChecks([webhookToItself, across], visit, (row) => rows.push(row));
   await visit.end();
   expect(well, rows.join("\n")).toBe(true);
