@@ -23,11 +23,9 @@ import {
   type PredictionState,
   predictionOfEvent,
   specAfter,
+  versionNameOf,
 } from "./state.ts";
 import { isTerminal } from "./status.ts";
-
-const nameOf = ({ model: { owner, name, version_number } }: PredictionSpec) =>
-  `${owner}/${name}:${version_number}`;
 
 type FreeAttempts = Pick<
   AttemptSet,
@@ -279,7 +277,7 @@ export class PredictionLife {
     const isOver = this.terminal || cancel_requested_at !== null || first_output_at !== null;
     const { fallback } = this;
     if (isOver || !fallback) return false;
-    const from = nameOf(this.#spec);
+    const from = versionNameOf(this.#spec);
     this.#left.push(this.#spec);
     this.#attempts.dismissOpen();
     this.#wait(now);
@@ -292,7 +290,7 @@ export class PredictionLife {
       ...{ metrics: null, image_bytes: null, output: "none" },
     } satisfies Partial<PredictionState>);
     this.#spec = specAfter(this.#created, this.#state.fallbacks_used);
-    const data = { status, fallback: nameOf(this.#spec), from, reason };
+    const data = { status, fallback: versionNameOf(this.#spec), from, reason };
     this.#events.push({ event: "status", data });
     return true;
   }

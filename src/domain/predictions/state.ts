@@ -319,6 +319,10 @@ export const holdsRow = (
   !hasStoredInput(spec) &&
   !isAdmitted(spec);
 
+/** Returns `owner/name:version` of the version that answers. */
+export const versionNameOf = ({ model: { owner, name, version_number } }: PredictionSpec) =>
+  `${owner}/${name}:${version_number}`;
+
 /** Returns what the pool of the version's hardware needs to know of the prediction. */
 export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob {
   return {
@@ -328,7 +332,7 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
     hardware: spec.hardware.identifier,
     gpus: spec.hardware.gpus,
     priority: spec.priority,
-    model: `${spec.model.owner}/${spec.model.name}:${spec.model.version_number}`,
+    model: versionNameOf(spec),
     model_id: spec.model_id,
     model_owner_id: spec.model_owner_id,
     image: `${spec.image.repository}@${spec.image.digest}`,

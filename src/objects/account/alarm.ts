@@ -13,6 +13,7 @@ import { type Removals, Upkeep } from "./upkeep.ts";
 
 /** When the alarm goes off after a step that has left work to be done. */
 const STEP_MS = 100;
+/** When the alarm goes off after a step that has failed. */
 export const RETRY_MS = 60_000;
 const NEVER = Number.POSITIVE_INFINITY;
 

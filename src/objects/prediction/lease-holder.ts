@@ -1,7 +1,6 @@
 /** Rights of the holder of a lease at its prediction besides sending frames. */
 import { timingSafeEqual } from "../../domain/accounts/token.ts";
-import type { Attempt } from "../../domain/predictions/attempts.ts";
-import { MAX_STORED_OBJECTS } from "../../domain/predictions/attempts.ts";
+import { type Attempt, MAX_STORED_OBJECTS } from "../../domain/predictions/attempts.ts";
 import { type LeaseHolder, leaseProof, parseLease } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
 import { database } from "../../storage/database.ts";

@@ -4,6 +4,7 @@
  */
 
 import type { PredictionLife } from "../../domain/predictions/life.ts";
+import { versionNameOf } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { Channels } from "./channels.ts";
@@ -211,13 +212,12 @@ const MESSAGE = "Prediction ended";
 
 /** Logs the end: always when the service itself has failed the prediction; otherwise for a sample. */
 export function logEnd(env: Bindings, { spec, state }: PredictionLife): void {
-  const { owner, name, version_number } = spec.model;
   const line = {
     prediction_id: spec.id,
     user_id: spec.user_id,
     ...(spec.trace && { trace_id: spec.trace.trace_id }),
     ...(state.attempt?.runner_id && { runner_id: state.attempt.runner_id }),
-    model: `${owner}/${name}:${version_number}`,
+    model: versionNameOf(spec),
     hardware: spec.hardware.identifier,
     status: state.status,
     ...(state.error && { error_source: state.error.source }),

@@ -1,4 +1,4 @@
-/** /v1/predictions, once they are created. */
+/** Predictions that exist: their list, and /v1/predictions/{prediction_id}. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
 import { requireScope } from "../../middleware/authentication.ts";

@@ -219,6 +219,9 @@ async function givenUp(): Promise<string> {
   return username;
 }
 
-/** Returns the usual status of a call by the owner: what organizations change exists. */
+/**
+ * Returns the usual status of a call by the owner. In the tables, what an organization changes or deletes does not exist;
+ * `placeFor` creates it.
+ */
 export const usualStatus = (key: string, { hidden }: EndpointAccess) =>
   /^(?:DELETE|PATCH) .*organizations|^POST .*user\/organizations/.test(key) ? 200 : hidden[2];

@@ -33,11 +33,12 @@ export interface Due {
   /** The runner that has its job, or should get it. */
   runner?: FakeRunner;
   finish?: () => Promise<void>;
-  /** When `finish` may be called, unix ms. */
-  madeAt?: number;
+  /** When the runner that calls `finish` was last heard, unix ms, or later. */
+  heardAt?: number;
 }
 
 const DAY = 86_400;
+/** A runner that is not heard for so long loses its lease. */
 const LEASE_MS = 30_000;
 /** The time of a poll, which gets waiting jobs at once. A job that an ended poll gets counts as late. */
 const POLL_MS = 400;
@@ -82,10 +83,11 @@ export const runs: Row["check"] = async (world, due) => {
 
 /** Expects that the next report of its runner counts. A runner whose report was late has lost its lease by then. */
 const goesOn: Row["check"] = async (world, due) => {
-  const { id, finish, madeAt = 0 } = due;
-  if ((await world.client.status(id)) === "started" && Date.now() > madeAt + LEASE_MS)
-    return runs(world, due);
-  if ((await world.client.status(id)) === "started") await finish?.();
+  const { id, finish, heardAt = 0 } = due;
+  if ((await world.client.status(id)) === "started") {
+    if (Date.now() > heardAt + LEASE_MS) return runs(world, due);
+    await finish?.();
+  }
   await expectEnd(world, id, "succeeded");
 };
 
@@ -194,7 +196,7 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
       const connect = () => second.connect(job ?? expect.fail("nobody else got it"));
       await (await connect()).report([]);
       advance(6);
-      return { id, finish: async () => (await connect()).succeed("done"), madeAt: Date.now() };
+      return { id, finish: async () => (await connect()).succeed("done"), heardAt: Date.now() };
     },
     check: goesOn,
   },
@@ -210,7 +212,7 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
     async make(world) {
       const due = await begun(world);
       advance(11);
-      return { ...due, madeAt: Date.now() };
+      return { ...due, heardAt: Date.now() };
     },
     check: goesOn,
   },
@@ -245,7 +247,7 @@ export const ALARMS: Record<Deadline["kind"], Row> = {
     async make(world) {
       const due = await begunReserved(world, "30");
       advance(6);
-      return { ...due, madeAt: Date.now() };
+      return { ...due, heardAt: Date.now() };
     },
     check: goesOn,
   },

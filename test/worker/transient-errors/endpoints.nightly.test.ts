@@ -42,7 +42,7 @@ const BROKEN_OFF = { status: 503, headers: new Headers({ "retry-after": "1" }) }
 /** The seconds after which caches of isolates have expired. */
 const CACHED_S = 10;
 
-/** A token with the scope `metrics` reads them. */
+/** The endpoint that only a token with the scope `metrics` may call. */
 const METRICS = "GET /metrics";
 
 /** Endpoints that make no platform calls, or have another test. */
